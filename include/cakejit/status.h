@@ -1,0 +1,32 @@
+/* Status codes shared by the C ABI, the C++ API and the command lines. */
+#ifndef CAKEJIT_STATUS_H
+#define CAKEJIT_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every entry point returns one of these. On anything but CAKE_STATUS_OK, cake_last_error() holds the
+ * message: what was wrong, where, the value found, what is allowed, what to do. Numbers never change. */
+typedef enum cake_status {
+  CAKE_STATUS_OK = 0,
+  CAKE_STATUS_INVALID_ARGUMENT = 1,  /* an argument is outside its documented range; nothing was written */
+  CAKE_STATUS_UNSUPPORTED = 2,       /* valid, but this build, device or target cannot do it */
+  CAKE_STATUS_TOOLCHAIN_MISSING = 3, /* a compile was needed and no NVRTC / nvJitLink was found */
+  CAKE_STATUS_COMPILE_FAILED = 4,    /* NVRTC or nvJitLink failed; the message carries its log */
+  CAKE_STATUS_JIT_DISABLED = 5,      /* a compile was needed and CAKEJIT_JIT=off forbids it */
+  CAKE_STATUS_CACHE = 6,             /* the on-disk cache could not be read or written */
+  CAKE_STATUS_DRIVER_MISSING = 7,    /* no CUDA driver (libcuda.so.1), or no current CUDA context */
+  CAKE_STATUS_DRIVER = 8,            /* a CUDA driver call failed; the message names the call and its error */
+  CAKE_STATUS_CAPTURE = 9,           /* set-up was needed while the stream was being captured: call prepare first */
+  CAKE_STATUS_OUT_OF_MEMORY = 10,    /* host memory ran out */
+  CAKE_STATUS_INTERNAL = 11          /* a fault of this library */
+} cake_status;
+
+/* Name of a status ("CAKE_STATUS_OK", ...); "unknown" for any other number. Never NULL; static storage. */
+const char* cake_status_name(cake_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
