@@ -17,8 +17,8 @@ namespace cakejit::runtime {
 
 enum class Pass { kForward, kBackward };
 
-// Everything a kernel template is specialised on. Shapes other than C, strides, the dtypes of parameters, their gradients and
-// of cu_seqlens are launch arguments: nothing is compiled anew because of them.
+// Everything a kernel template is specialised on. Shapes other than C, strides, the dtypes of parameters, their
+// gradients and of cu_seqlens are launch arguments: nothing is compiled anew because of them.
 struct Specialization {
   Pass pass = Pass::kForward;
   std::int64_t channels = 0;
@@ -29,19 +29,19 @@ struct Specialization {
   int vector_channels = 4;  // neighbouring channels of one thread, and of one memory access
   int strip_tokens = 128;   // tokens of one thread
   int block_threads = 128;
-  int group_rows = 4;       // rows of one cp.async group
-  int ring_groups = 4;      // groups of the shared-memory ring
+  int group_rows = 4;   // rows of one cp.async group
+  int ring_groups = 4;  // groups of the shared-memory ring
 
   friend bool operator==(const Specialization&, const Specialization&) = default;
   friend auto operator<=>(const Specialization&, const Specialization&) = default;
 };
 
 struct Program {
-  std::string name;    // cake_causal_conv1d_det_train_<digest>
+  std::string name;  // cake_causal_conv1d_det_train_<digest>
   cache::Digest digest;
   cache::KeyRecord key;
   jit::Target target;
-  std::string source;  // complete CUDA C++ text, entry symbols named
+  std::string source;                      // complete CUDA C++ text, entry symbols named
   std::vector<std::string> entry_symbols;  // <name>_forward, or <name>_backward and <name>_reduce
   std::vector<std::string> compile_options;
   std::vector<std::string> link_options;

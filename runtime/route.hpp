@@ -1,4 +1,5 @@
-// Which variant and tile serve a problem: a table, no state. The same question has the same answer for ever (no autotuning).
+// Which variant and tile serve a problem: a table, no state. The same question has the same answer for ever (no
+// autotuning).
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,10 @@
 #include "runtime/program.hpp"
 
 namespace cakejit::runtime {
+
+// Tokens of one strip of every backward route: fixed, so that the workspace's size and the order of the sums depend on
+// the problem alone.
+inline constexpr int kBackwardStripTokens = 256;
 
 struct RouteQuery {
   Pass pass = Pass::kForward;

@@ -38,7 +38,8 @@ struct Config {
   static Config from_environment();  // the process' environment
 };
 
-// Parsers of the textual settings, shared with the C ABI's options struct. `name` is what the message calls the setting.
+// Parsers of the textual settings, shared with the C ABI's options struct. `name` is what the message calls the
+// setting.
 JitMode parse_jit_mode(const std::string& name, const std::string& value);
 CompilerPolicy parse_compiler_policy(const std::string& name, const std::string& value);
 LogLevel parse_log_level(const std::string& name, const std::string& value);

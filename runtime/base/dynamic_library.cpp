@@ -21,7 +21,9 @@ DynamicLibrary::~DynamicLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
 }
 
-void* DynamicLibrary::find(const char* symbol) const noexcept { return dlsym(handle_, symbol); }
+void* DynamicLibrary::find(const char* symbol) const noexcept {
+  return dlsym(handle_, symbol);
+}
 
 std::filesystem::path DynamicLibrary::path() const {
   link_map* map = nullptr;
