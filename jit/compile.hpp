@@ -1,10 +1,10 @@
 // One compile: CUDA C++ text -> NVRTC -> LTO-IR -> nvJitLink -> cubin, with the facts the linker reports.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "jit/kernel_facts.hpp"
 #include "jit/target.hpp"
 #include "jit/toolchain.hpp"
 
@@ -14,19 +14,9 @@ struct CompileRequest {
   std::string name;                          // shown in the compiler's log as the file's name (<name>.cu)
   std::string source;                        // complete: no #include is resolved from any file
   std::string target;                        // "sm_90a"
-  std::vector<std::string> compile_options;  // beyond -arch and -dlto
+  std::vector<std::string> compile_options;  // beyond -arch, -dlto, and -std=c++20 unless a -std is among them
   std::vector<std::string> link_options;     // beyond -arch and -lto
   std::vector<std::string> entry_symbols;    // every kernel the result must hold
-};
-
-// What ptxas said of one kernel.
-struct KernelFacts {
-  std::string symbol;
-  int registers = 0;
-  int shared_bytes = 0;
-  int stack_bytes = 0;
-  int spill_store_bytes = 0;
-  int spill_load_bytes = 0;
 };
 
 struct CompiledLibrary {
@@ -39,7 +29,8 @@ struct CompiledLibrary {
   double link_ms = 0;                // nvJitLink's share
 };
 
-// Compiles and links. Thread-safe; calls run in parallel. Throws Error:
+// Compiles and links, without the hidden caches of NVRTC and nvJitLink and without precompiled headers: the same
+// request gives the same bytes, and no file is read or written. Thread-safe; calls run in parallel. Throws Error:
 //  - UNSUPPORTED: the toolchain doesn't know the target (lists what it knows, its version, its path, what is needed);
 //  - COMPILE_FAILED: the compiler's or linker's log, the name; or a kernel of entry_symbols is missing.
 CompiledLibrary compile(const Toolchain& toolchain, const CompileRequest& request);

@@ -11,29 +11,25 @@
 
 namespace cakejit::jit {
 
-// Where to look, in order: `explicit_path` alone if it is not empty (a folder with the libraries, or a toolkit's or a
-// virtual environment's root); else the loader's own search path, then each hint, then /usr/local/cuda and /usr/local/cuda-*.
+// Where to look, in order: `explicit_path` alone if it is not empty; else the loader's own search path, then each hint,
+// then the folders named cuda, and cuda-<version> (newest first), below each of `toolkit_parents`.
+// A path may be a folder with the libraries, a toolkit's root, a virtual environment's root or a site-packages folder.
 struct ToolchainSearch {
-  std::filesystem::path explicit_path;
-  std::vector<std::filesystem::path> hints;
+  std::filesystem::path explicit_path = {};
+  std::vector<std::filesystem::path> hints = {};
   bool loader_path = true;
-};
-
-struct Version {
-  int major = 0;
-  int minor = 0;
-  friend auto operator<=>(const Version&, const Version&) = default;
+  std::vector<std::filesystem::path> toolkit_parents = {"/usr/local", "/opt"};
 };
 
 // The opened toolchain. Immutable and shared by threads; NVRTC programs and link jobs are per compile.
 struct Toolchain {
-  NvrtcApi nvrtc;
-  NvJitLinkApi nvjitlink;
+  NvrtcApi nvrtc{};
+  NvJitLinkApi nvjitlink{};
   Version nvrtc_version;
-  Version nvjitlink_version;
+  Version nvjitlink_version;  // same major as NVRTC's, and not older: else it can't read NVRTC's LTO-IR
   std::filesystem::path nvrtc_path;
   std::filesystem::path nvjitlink_path;
-  std::vector<int> nvrtc_archs;  // nvrtcGetSupportedArchs: 75, 80, ...
+  std::vector<int> nvrtc_archs;                            // nvrtcGetSupportedArchs: 75, 80, ...
   std::vector<std::shared_ptr<DynamicLibrary>> libraries;  // keep the code mapped
 };
 

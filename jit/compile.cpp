@@ -1,0 +1,155 @@
+#include "jit/compile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "cakejit/error.hpp"
+#include "jit/cubin.hpp"
+#include "jit/nvjitlink_job.hpp"
+#include "jit/nvrtc_job.hpp"
+
+namespace cakejit::jit {
+namespace {
+
+// The first releases that know the option which turns their hidden cache off; earlier ones refuse it (measured:
+// docs/toolchain.md).
+constexpr Version kNvrtcNoCache{12, 9};
+constexpr Version kNvJitLinkNoCache{12, 8};
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string nvrtc_name(const Toolchain& toolchain) {
+  return fmt::format("NVRTC {}.{}", toolchain.nvrtc_version.major, toolchain.nvrtc_version.minor);
+}
+
+std::string nvjitlink_name(const Toolchain& toolchain) {
+  return fmt::format("nvJitLink {}.{}", toolchain.nvjitlink_version.major, toolchain.nvjitlink_version.minor);
+}
+
+bool knows(const Toolchain& toolchain, const Target& target) {
+  return std::ranges::find(toolchain.nvrtc_archs, target.arch()) != toolchain.nvrtc_archs.end();
+}
+
+[[noreturn]] void refuse_target(const Toolchain& toolchain, const Target& target) {
+  std::string known;
+  for (const Target& other : all_targets()) {
+    if (knows(toolchain, other)) known += fmt::format("{}{}", known.empty() ? "" : ", ", other.name);
+  }
+  throw Error(
+      CAKE_STATUS_UNSUPPORTED,
+      fmt::format("{} needs NVRTC and nvJitLink {} or later; found are {} ({}) and {} ({}), which build {}. "
+                  "Install a newer one (pip install nvidia-cuda-nvrtc nvidia-nvjitlink, or the CUDA Toolkit) and "
+                  "set CAKEJIT_TOOLKIT_PATH to its folder.",
+                  target.name, target.first_nvrtc, nvrtc_name(toolchain), toolchain.nvrtc_path.string(),
+                  nvjitlink_name(toolchain), toolchain.nvjitlink_path.string(),
+                  known.empty() ? "none of this project's targets" : known));
+}
+
+[[noreturn]] void refuse_code(const CompileRequest& request, const std::string& who, const std::string& what,
+                              const std::string& log) {
+  throw Error(CAKE_STATUS_COMPILE_FAILED, fmt::format("{}: {} {} for {}.{}{}", request.name, who, what, request.target,
+                                                      log.empty() ? "" : " Its log:\n", log));
+}
+
+bool sets_language(const std::string& option) {
+  return option.starts_with("-std") || option.starts_with("--std");
+}
+
+std::string compile_to_lto_ir(const Toolchain& toolchain, const CompileRequest& request, const Target& target) {
+  std::vector<std::string> options = {fmt::format("-arch={}", target.compute), "-dlto"};
+  // NVRTC 12 refuses a second -std.
+  if (std::ranges::none_of(request.compile_options, sets_language)) options.emplace_back("-std=c++20");
+  // By itself NVRTC resolves includes in the current folder.
+  options.emplace_back("--no-source-include");
+  if (toolchain.nvrtc_version >= kNvrtcNoCache) options.emplace_back("--no-cache");
+  options.insert(options.end(), request.compile_options.begin(), request.compile_options.end());
+
+  NvrtcJob job(toolchain.nvrtc, request.source, request.name + ".cu");
+  if (const NvrtcResult result = job.compile(options); result != kNvrtcSuccess) {
+    refuse_code(request, nvrtc_name(toolchain),
+                fmt::format("could not compile it ({})", toolchain.nvrtc.error_string(result)), job.log());
+  }
+  return job.lto_ir();
+}
+
+std::string link_to_cubin(const Toolchain& toolchain, const CompileRequest& request, const Target& target,
+                          const std::string& lto_ir, std::string& info_log) {
+  std::vector<std::string> options = {fmt::format("-arch={}", target.name), "-lto", "-Xptxas=-v"};
+  if (toolchain.nvjitlink_version >= kNvJitLinkNoCache) options.emplace_back("-no-cache");
+  options.insert(options.end(), request.link_options.begin(), request.link_options.end());
+
+  NvJitLinkJob job(toolchain.nvjitlink);
+  NvJitLinkResult result = job.create(options);
+  if (result == kNvJitLinkErrorUnrecognizedArch || result == kNvJitLinkErrorUnsupportedArch) {
+    refuse_target(toolchain, target);
+  }
+  if (result == kNvJitLinkSuccess) result = job.link(lto_ir, request.name + ".ltoir");
+  if (result != kNvJitLinkSuccess) {
+    refuse_code(request, nvjitlink_name(toolchain), fmt::format("could not link it (nvJitLinkResult {})", result),
+                job.error_log());
+  }
+  info_log = job.info_log();
+  return job.cubin();
+}
+
+void check_kernels(const CompileRequest& request, const std::string& linker, const std::string& cubin) {
+  std::vector<std::string> found;
+  try {
+    found = cubin_kernels(cubin);
+  } catch (const Error& error) {
+    refuse_code(request, linker, fmt::format("made a result that is {}", error.what()), "");
+  }
+  for (const std::string& symbol : request.entry_symbols) {
+    if (std::ranges::binary_search(found, symbol)) continue;
+    refuse_code(request, linker,
+                fmt::format("made a cubin without the kernel {} (it holds: {})", symbol,
+                            found.empty() ? "no kernel" : fmt::format("{}", fmt::join(found, ", "))),
+                "");
+  }
+}
+
+std::vector<KernelFacts> facts_in_order(const std::vector<std::string>& symbols,
+                                        const std::vector<KernelFacts>& facts) {
+  std::vector<KernelFacts> ordered;
+  for (const std::string& symbol : symbols) {
+    const auto found = std::ranges::find(facts, symbol, &KernelFacts::symbol);
+    ordered.push_back(found != facts.end() ? *found : KernelFacts{.symbol = symbol});
+  }
+  return ordered;
+}
+
+}  // namespace
+
+CompiledLibrary compile(const Toolchain& toolchain, const CompileRequest& request) {
+  const Target& target = find_target(request.target);
+  if (!knows(toolchain, target)) refuse_target(toolchain, target);
+
+  CompiledLibrary library;
+  library.compiler = nvrtc_name(toolchain);
+  library.linker = nvjitlink_name(toolchain);
+
+  const Stopwatch compile_time;
+  library.lto_ir = compile_to_lto_ir(toolchain, request, target);
+  library.compile_ms = compile_time.ms();
+
+  const Stopwatch link_time;
+  std::string info_log;
+  library.cubin = link_to_cubin(toolchain, request, target, library.lto_ir, info_log);
+  library.link_ms = link_time.ms();
+
+  check_kernels(request, library.linker, library.cubin);
+  library.kernels = facts_in_order(request.entry_symbols, parse_ptxas_log(info_log));
+  return library;
+}
+
+}  // namespace cakejit::jit

@@ -1,0 +1,13 @@
+// The kernels that a cubin (an ELF file) holds. Every offset is checked: the bytes may come from anywhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cakejit::jit {
+
+// Symbols of all kernels, sorted. Throws Error(COMPILE_FAILED) that says what is wrong when the bytes are no cubin.
+std::vector<std::string> cubin_kernels(std::string_view cubin);
+
+}  // namespace cakejit::jit

@@ -1,0 +1,32 @@
+// One nvJitLink link, destroyed with its owner.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/nvrtc_api.hpp"
+
+namespace cakejit::jit {
+
+class NvJitLinkJob {
+ public:
+  // `api` must outlive this.
+  explicit NvJitLinkJob(const NvJitLinkApi& api) : api_(api) {}
+  ~NvJitLinkJob();
+  NvJitLinkJob(const NvJitLinkJob&) = delete;
+  NvJitLinkJob& operator=(const NvJitLinkJob&) = delete;
+
+  // create, then link. The logs are empty before create has succeeded.
+  [[nodiscard]] NvJitLinkResult create(const std::vector<std::string>& options);
+  [[nodiscard]] NvJitLinkResult link(const std::string& lto_ir, const std::string& name);
+  [[nodiscard]] std::string error_log() const;
+  [[nodiscard]] std::string info_log() const;
+  // After a link that succeeded. Throws Error(COMPILE_FAILED).
+  [[nodiscard]] std::string cubin() const;
+
+ private:
+  const NvJitLinkApi& api_;
+  NvJitLinkHandle handle_ = nullptr;
+};
+
+}  // namespace cakejit::jit
