@@ -95,8 +95,10 @@ std::string link_to_cubin(const Toolchain& toolchain, const CompileRequest& requ
   }
   if (result == kNvJitLinkSuccess) result = job.link(lto_ir, request.name + ".ltoir");
   if (result != kNvJitLinkSuccess) {
-    refuse_code(request, nvjitlink_name(toolchain), fmt::format("could not link it (nvJitLinkResult {})", result),
-                job.error_log());
+    refuse_code(
+        request, nvjitlink_name(toolchain),
+        fmt::format("could not link it ({}; options {})", nvjitlink_result_name(result), fmt::join(options, " ")),
+        job.error_log());
   }
   info_log = job.info_log();
   return job.cubin();

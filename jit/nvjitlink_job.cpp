@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "cakejit/error.hpp"
 
 namespace cakejit::jit {
@@ -9,7 +11,7 @@ namespace {
 
 void check(NvJitLinkResult result, const char* function) {
   if (result == kNvJitLinkSuccess) return;
-  throw Error(CAKE_STATUS_COMPILE_FAILED, fmt::format("{} failed: nvJitLinkResult {}", function, result));
+  throw Error(CAKE_STATUS_COMPILE_FAILED, fmt::format("{} failed: {}", function, nvjitlink_result_name(result)));
 }
 
 using SizeFunction = decltype(NvJitLinkApi::info_log_size);
@@ -26,6 +28,16 @@ std::string read_log(NvJitLinkHandle handle, SizeFunction size, TextFunction tex
 
 }  // namespace
 
+std::string nvjitlink_result_name(NvJitLinkResult result) {
+  static constexpr const char* kNames[] = {
+      "success",        "unrecognized option",  "missing -arch",        "invalid input",      "PTX compile error",
+      "NVVM error",     "internal error",       "thread pool error",    "unrecognized input", "finalizer error",
+      "null input",     "incompatible options", "incorrect input type", "arch mismatch",      "outdated library",
+      "missing fatbin", "unrecognized -arch",   "unsupported -arch",    "LTO not enabled"};
+  const char* words = result >= 0 && result < static_cast<int>(std::size(kNames)) ? kNames[result] : "unknown";
+  return fmt::format("nvJitLinkResult {}: {}", result, words);
+}
+
 NvJitLinkJob::~NvJitLinkJob() {
   if (handle_ != nullptr) (void)api_.destroy(&handle_);
 }
@@ -33,7 +45,10 @@ NvJitLinkJob::~NvJitLinkJob() {
 NvJitLinkResult NvJitLinkJob::create(const std::vector<std::string>& options) {
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
-  return api_.create(&handle_, static_cast<std::uint32_t>(pointers.size()), pointers.data());
+  const NvJitLinkResult result = api_.create(&handle_, static_cast<std::uint32_t>(pointers.size()), pointers.data());
+  // Up to 12.4 a failed create leaves a handle that crashes whoever touches it.
+  if (result != kNvJitLinkSuccess) handle_ = nullptr;
+  return result;
 }
 
 NvJitLinkResult NvJitLinkJob::link(const std::string& lto_ir, const std::string& name) {

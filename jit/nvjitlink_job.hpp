@@ -8,6 +8,9 @@
 
 namespace cakejit::jit {
 
+// "nvJitLinkResult 1: unrecognized option".
+std::string nvjitlink_result_name(NvJitLinkResult result);
+
 class NvJitLinkJob {
  public:
   // `api` must outlive this.
