@@ -11,6 +11,11 @@
 #include "jit/nvrtc_job.hpp"
 
 namespace cakejit::jit {
+
+std::string compiler_label(const Toolchain& toolchain) {
+  return fmt::format("NVRTC {}.{}", toolchain.nvrtc_version.major, toolchain.nvrtc_version.minor);
+}
+
 namespace {
 
 // The first releases that know the option which turns their hidden cache off; earlier ones refuse it (measured:
@@ -27,10 +32,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-std::string nvrtc_name(const Toolchain& toolchain) {
-  return fmt::format("NVRTC {}.{}", toolchain.nvrtc_version.major, toolchain.nvrtc_version.minor);
-}
 
 std::string nvjitlink_name(const Toolchain& toolchain) {
   return fmt::format("nvJitLink {}.{}", toolchain.nvjitlink_version.major, toolchain.nvjitlink_version.minor);
@@ -50,7 +51,7 @@ bool knows(const Toolchain& toolchain, const Target& target) {
       fmt::format("{} needs NVRTC and nvJitLink {} or later; found are {} ({}) and {} ({}), which build {}. "
                   "Install a newer one (pip install nvidia-cuda-nvrtc nvidia-nvjitlink, or the CUDA Toolkit) and "
                   "set CAKEJIT_TOOLKIT_PATH to its folder.",
-                  target.name, target.first_nvrtc, nvrtc_name(toolchain), toolchain.nvrtc_path.string(),
+                  target.name, target.first_nvrtc, compiler_label(toolchain), toolchain.nvrtc_path.string(),
                   nvjitlink_name(toolchain), toolchain.nvjitlink_path.string(),
                   known.empty() ? "none of this project's targets" : known));
 }
@@ -76,7 +77,7 @@ std::string compile_to_lto_ir(const Toolchain& toolchain, const CompileRequest& 
 
   NvrtcJob job(toolchain.nvrtc, request.source, request.name + ".cu");
   if (const NvrtcResult result = job.compile(options); result != kNvrtcSuccess) {
-    refuse_code(request, nvrtc_name(toolchain),
+    refuse_code(request, compiler_label(toolchain),
                 fmt::format("could not compile it ({})", toolchain.nvrtc.error_string(result)), job.log());
   }
   return job.lto_ir();
@@ -137,7 +138,7 @@ CompiledLibrary compile(const Toolchain& toolchain, const CompileRequest& reques
   if (!knows(toolchain, target)) refuse_target(toolchain, target);
 
   CompiledLibrary library;
-  library.compiler = nvrtc_name(toolchain);
+  library.compiler = compiler_label(toolchain);
   library.linker = nvjitlink_name(toolchain);
 
   const Stopwatch compile_time;
