@@ -29,6 +29,9 @@ struct CompiledLibrary {
   double link_ms = 0;                // nvJitLink's share
 };
 
+// What a manifest calls this toolchain's compiler: "NVRTC 13.0".
+std::string compiler_label(const Toolchain& toolchain);
+
 // Compiles and links, without the hidden caches of NVRTC and nvJitLink and without precompiled headers: the same
 // request gives the same bytes, and no file is read or written. Thread-safe; calls run in parallel. Throws Error:
 //  - UNSUPPORTED: the toolchain doesn't know the target (lists what it knows, its version, its path, what is needed);
