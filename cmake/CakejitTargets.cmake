@@ -23,3 +23,14 @@ function(cakejit_compile_settings name)
     target_link_options(${name} PUBLIC -fsanitize=${CAKEJIT_SANITIZE})
   endif()
 endfunction()
+
+# cakejit_embed(<output.cpp> <header> <namespace> <path>...): a rule that makes the source which holds these files' text.
+function(cakejit_embed output header namespace)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} "-DSOURCES=${ARGN}" -DOUTPUT=${output} -DHEADER=${header} -DNAMESPACE=${namespace}
+            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedSources.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/EmbedSources.cmake
+    COMMENT "Embedding ${output}"
+    VERBATIM)
+endfunction()

@@ -1,15 +1,11 @@
-// The kernel sources as text, embedded at build time. Names are file names of this folder.
+// The kernel sources of this folder as text, embedded at build time.
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "runtime/base/embedded_source.hpp"
 
 namespace cakejit::kernels {
-
-struct EmbeddedSource {
-  std::string_view name;
-  std::string_view text;
-};
 
 std::span<const EmbeddedSource> embedded_sources();
 
