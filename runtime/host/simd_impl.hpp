@@ -69,8 +69,19 @@ CAKEJIT_INLINE Floats fma(Floats a, Floats b, Floats c) {
 
 // ---- Widening: exact.
 
+// Zero-extends. GCC 12 takes four instructions for what is one.
+CAKEJIT_INLINE Words widen_words(Halves bits) {
+#if defined(__AVX512F__)
+  return __builtin_bit_cast(Words, _mm512_cvtepu16_epi32(__builtin_bit_cast(__m256i, bits)));
+#elif defined(__AVX2__)
+  return __builtin_bit_cast(Words, _mm256_cvtepu16_epi32(__builtin_bit_cast(__m128i, bits)));
+#else
+  return __builtin_convertvector(bits, Words);
+#endif
+}
+
 CAKEJIT_INLINE Floats widen_bf16(Halves bits) {
-  return floats(__builtin_convertvector(bits, Words) << 16);
+  return floats(widen_words(bits) << 16);
 }
 
 CAKEJIT_INLINE Floats widen_fp16(Halves bits) {
@@ -79,7 +90,7 @@ CAKEJIT_INLINE Floats widen_fp16(Halves bits) {
 #elif defined(__AVX2__)
   return _mm256_cvtph_ps(__builtin_bit_cast(__m128i, bits));
 #else
-  const Words wide = __builtin_convertvector(bits, Words);
+  const Words wide = widen_words(bits);
   // Exponent and mantissa in place are the value times 2^-112, for subnormals too.
   const Floats finite = floats((wide & 0x7fffu) << 13) * 0x1p112f;
   const Words special = words(finite) | 0x7f800000u;
