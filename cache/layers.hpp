@@ -1,13 +1,13 @@
 // The layered cache: read-only stores in order, then at most one writable store, then memory only.
 #pragma once
 
-#include <cstdint>
+#include <spdlog/logger.h>
+
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <spdlog/logger.h>
 
 #include "cache/store.hpp"
 
@@ -28,19 +28,22 @@ struct Obtained {
 
 class Layers {
  public:
-  // `writable` nullopt: built entries stay with the caller only; said once, as a warning, at the first build.
-  Layers(std::vector<std::filesystem::path> read_only, std::optional<std::filesystem::path> writable,
-         std::shared_ptr<spdlog::logger> log);
+  // `writable` nullopt: built entries stay with the caller only. Touches nothing.
+  Layers(const std::vector<Path>& read_only, const std::optional<Path>& writable, std::shared_ptr<spdlog::logger> log,
+         std::shared_ptr<FileSystem> files = real_file_system());
 
-  // The entry from the first layer that has it, else producer()'s, which is then published to the writable layer. A failed
-  // publish is one warning; the built entry is returned all the same. A hit in a read-only layer touches no
+  // The entry from the first layer that has it, else producer()'s, which is then published to the writable layer. A
+  // failed publish is one warning; the built entry is returned all the same. A hit in a read-only layer touches no
   // writable path.
   [[nodiscard]] Obtained obtain(const Request& request, const Producer& producer, const Acceptable& acceptable);
 
  private:
+  void keep(const Entry& entry);
+
   std::vector<Store> read_only_;
   std::optional<Store> writable_;
   std::shared_ptr<spdlog::logger> log_;
+  std::atomic<bool> warned_{false};
 };
 
 }  // namespace cakejit::cache
