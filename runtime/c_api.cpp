@@ -126,7 +126,7 @@ cakejit::driver::StreamHandle stream_of(cake_stream stream) {
 extern "C" {
 
 const char* cake_version(void) {
-  return "0.1.0";
+  return CAKEJIT_VERSION_STRING;
 }
 
 const char* cake_last_error(void) {

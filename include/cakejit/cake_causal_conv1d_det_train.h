@@ -14,8 +14,8 @@
  * and contiguous, bias is [C]. cu_seqlens[N+1] is non-decreasing, cu_seqlens[0] = 0, cu_seqlens[N] = S; empty documents
  * are allowed. Outputs must not overlap inputs or each other. Every element of every output is written on every call.
  *
- * Alignment. Every pointer must be aligned to its element. Rows that stay aligned to 8 or 16 bytes (pointer and stride) take
- * the fast routes; all others a narrower one, with the same bits in y and dx.
+ * Alignment. Every pointer must be aligned to its element. Rows that stay aligned to 8 or 16 bytes (pointer and stride)
+ * take the fast routes; all others a narrower one, with the same bits in y and dx.
  */
 #ifndef CAKEJIT_CAKE_CAUSAL_CONV1D_DET_TRAIN_H
 #define CAKEJIT_CAKE_CAUSAL_CONV1D_DET_TRAIN_H
@@ -79,32 +79,32 @@ typedef enum cake_pass { CAKE_PASS_FORWARD = 1, CAKE_PASS_BACKWARD = 2 } cake_pa
 
 /* 1 if the problem can be run for the passes in the mask `passes` (cake_pass values or-ed), else 0. On 0, *reason (if
  * reason is not NULL) is a message valid until this thread's next failing call. Needs no GPU. */
-int is_cake_causal_conv1d_det_train_supported(const cake_causal_conv1d_det_train_problem* problem, uint32_t passes,
-                                              const char** reason);
+CAKE_API int is_cake_causal_conv1d_det_train_supported(const cake_causal_conv1d_det_train_problem* problem,
+                                                       uint32_t passes, const char** reason);
 
 /* Bytes of workspace that a call with this problem needs. Pure arithmetic on the problem: needs no GPU. */
-cake_status cake_causal_conv1d_det_train_forward_workspace_bytes(const cake_causal_conv1d_det_train_problem* problem,
-                                                                 size_t* bytes);
-cake_status cake_causal_conv1d_det_train_backward_workspace_bytes(const cake_causal_conv1d_det_train_problem* problem,
-                                                                  size_t* bytes);
+CAKE_API cake_status cake_causal_conv1d_det_train_forward_workspace_bytes(
+    const cake_causal_conv1d_det_train_problem* problem, size_t* bytes);
+CAKE_API cake_status cake_causal_conv1d_det_train_backward_workspace_bytes(
+    const cake_causal_conv1d_det_train_problem* problem, size_t* bytes);
 
 /* Launches y = forward(x) on `stream`. The first call with new (C, dtypes, alignment) may load or compile a library. */
-cake_status cake_causal_conv1d_det_train_forward(cake_context* context,
-                                                 const cake_causal_conv1d_det_train_problem* problem,
-                                                 const cake_causal_conv1d_det_train_forward_args* args,
-                                                 cake_stream stream);
+CAKE_API cake_status cake_causal_conv1d_det_train_forward(cake_context* context,
+                                                          const cake_causal_conv1d_det_train_problem* problem,
+                                                          const cake_causal_conv1d_det_train_forward_args* args,
+                                                          cake_stream stream);
 
 /* Launches dx, dweight, dbias = backward(x, dy) on `stream`. */
-cake_status cake_causal_conv1d_det_train_backward(cake_context* context,
-                                                  const cake_causal_conv1d_det_train_problem* problem,
-                                                  const cake_causal_conv1d_det_train_backward_args* args,
-                                                  cake_stream stream);
+CAKE_API cake_status cake_causal_conv1d_det_train_backward(cake_context* context,
+                                                           const cake_causal_conv1d_det_train_problem* problem,
+                                                           const cake_causal_conv1d_det_train_backward_args* args,
+                                                           cake_stream stream);
 
 /* Does all the set-up of a later call with the same problem and pointers of at least `row_alignment` bytes (0: 16), and
  * launches nothing, so that the later call can be captured in a CUDA graph. Needs a current CUDA context. */
-cake_status cake_causal_conv1d_det_train_prepare(cake_context* context,
-                                                 const cake_causal_conv1d_det_train_problem* problem, uint32_t passes,
-                                                 size_t row_alignment);
+CAKE_API cake_status cake_causal_conv1d_det_train_prepare(cake_context* context,
+                                                          const cake_causal_conv1d_det_train_problem* problem,
+                                                          uint32_t passes, size_t row_alignment);
 
 #ifdef __cplusplus
 }

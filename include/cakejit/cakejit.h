@@ -24,14 +24,16 @@ extern "C" {
 #define CAKEJIT_VERSION_MAJOR 0
 #define CAKEJIT_VERSION_MINOR 1
 #define CAKEJIT_VERSION_PATCH 0
+#define CAKEJIT_VERSION_STRING "0.1.0"
 /* Grows whenever a kernel's parameter list or its meaning changes; part of every digest. */
 #define CAKEJIT_KERNEL_ABI 1
 
 /* "0.1.0". Never NULL; static storage. */
-const char* cake_version(void);
+CAKE_API const char* cake_version(void);
 
-/* The message of the last failed call on this thread; "" if none failed. Valid until this thread's next failing call. */
-const char* cake_last_error(void);
+/* The message of the last failed call on this thread; "" if none failed. Valid until this thread's next failing call.
+ */
+CAKE_API const char* cake_last_error(void);
 
 typedef enum cake_dtype {
   CAKE_DTYPE_NONE = 0, /* only where a tensor is optional and absent */
@@ -54,38 +56,40 @@ typedef void* cake_stream;
 
 typedef struct cake_context cake_context;
 
-/* Where a field is NULL or 0, the environment variable named beside it decides, then the default. Strings are copied. */
+/* Where a field is NULL or 0, the environment variable named beside it decides, then the default. Strings are copied.
+ */
 typedef struct cake_context_options {
   size_t struct_size;
-  const char* cache_dir;       /* CAKEJIT_CACHE_DIR; default $XDG_CACHE_HOME/cakejit or ~/.cache/cakejit */
-  const char* aot_path;        /* CAKEJIT_AOT_PATH; read-only layers, ':' between them, searched before cache_dir */
-  const char* toolkit_path;    /* CAKEJIT_TOOLKIT_PATH; folder that holds libnvrtc and libnvJitLink, or a toolkit's root */
-  const char* jit;             /* CAKEJIT_JIT; "on" (default) or "off": a miss is then an error */
+  const char* cache_dir;    /* CAKEJIT_CACHE_DIR; default $XDG_CACHE_HOME/cakejit or ~/.cache/cakejit */
+  const char* aot_path;     /* CAKEJIT_AOT_PATH; read-only layers, ':' between them, searched before cache_dir */
+  const char* toolkit_path; /* CAKEJIT_TOOLKIT_PATH; folder that holds libnvrtc and libnvJitLink, or a toolkit's root */
+  const char* jit;          /* CAKEJIT_JIT; "on" (default) or "off": a miss is then an error */
   const char* compiler_policy; /* CAKEJIT_COMPILER_POLICY; "any" (default) or "match" */
   const char* log_level;       /* CAKEJIT_LOG; "off", "error", "warn" (default), "info", "debug" */
   int32_t host_threads;        /* CAKEJIT_HOST_THREADS; threads of the host route; default: the process' CPUs */
-  int32_t check_cu_seqlens;    /* CAKEJIT_CHECK_CU_SEQLENS; 1: read device cu_seqlens back and check them (synchronises) */
-  int32_t host_cache_entries;  /* CAKEJIT_HOST_CACHE_ENTRIES; launch plans kept per context; default 1024 */
+  int32_t check_cu_seqlens; /* CAKEJIT_CHECK_CU_SEQLENS; 1: read device cu_seqlens back and check them (synchronises) */
+  int32_t host_cache_entries; /* CAKEJIT_HOST_CACHE_ENTRIES; launch plans kept per context; default 1024 */
 } cake_context_options;
 
 /* Makes a context from `options` (may be NULL: environment and defaults only). Touches no GPU, no compiler, no file. */
-cake_status cake_context_create(const cake_context_options* options, cake_context** context);
+CAKE_API cake_status cake_context_create(const cake_context_options* options, cake_context** context);
 
-/* Unloads the context's kernels. No call on the context may be running, none of its launches pending. NULL is allowed. */
-cake_status cake_context_destroy(cake_context* context);
+/* Unloads the context's kernels. No call on the context may be running, none of its launches pending. NULL is allowed.
+ */
+CAKE_API cake_status cake_context_destroy(cake_context* context);
 
 /* Counters of a context since its creation; for tests and monitoring. */
 typedef struct cake_context_statistics {
   size_t struct_size;
-  uint64_t plan_hits;         /* calls answered by the host cache alone */
-  uint64_t plan_misses;       /* launch plans built and committed */
-  uint64_t plan_entries;      /* launch plans held now */
-  uint64_t libraries_loaded;  /* kernel libraries loaded into the driver */
-  uint64_t disk_hits;         /* kernel libraries taken from a cache layer */
-  uint64_t libraries_built;   /* kernel libraries compiled and linked */
+  uint64_t plan_hits;        /* calls answered by the host cache alone */
+  uint64_t plan_misses;      /* launch plans built and committed */
+  uint64_t plan_entries;     /* launch plans held now */
+  uint64_t libraries_loaded; /* kernel libraries loaded into the driver */
+  uint64_t disk_hits;        /* kernel libraries taken from a cache layer */
+  uint64_t libraries_built;  /* kernel libraries compiled and linked */
 } cake_context_statistics;
 
-cake_status cake_context_get_statistics(cake_context* context, cake_context_statistics* statistics);
+CAKE_API cake_status cake_context_get_statistics(cake_context* context, cake_context_statistics* statistics);
 
 #ifdef __cplusplus
 }

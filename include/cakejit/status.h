@@ -2,6 +2,13 @@
 #ifndef CAKEJIT_STATUS_H
 #define CAKEJIT_STATUS_H
 
+/* Marks what the shared library exports. */
+#if defined(__GNUC__)
+#define CAKE_API __attribute__((visibility("default")))
+#else
+#define CAKE_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24,7 +31,7 @@ typedef enum cake_status {
 } cake_status;
 
 /* Name of a status ("CAKE_STATUS_OK", ...); "unknown" for any other number. Never NULL; static storage. */
-const char* cake_status_name(cake_status status);
+CAKE_API const char* cake_status_name(cake_status status);
 
 #ifdef __cplusplus
 }

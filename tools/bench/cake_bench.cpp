@@ -1,7 +1,6 @@
 // cake-bench: what the kernels, the cache and a hot call cost on this machine, and one checked training step.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -114,7 +113,7 @@ void add_speed_options(CLI::App& command, Arguments& a) {
 
 int body(int argc, char** argv) {
   CLI::App app{"Measures cakejit on this machine. Speeds are ratios to the device's own limit in the same run."};
-  app.set_version_flag("--version", std::string("cake-bench ") + cake_version());
+  app.set_version_flag("--version", "cake-bench " CAKEJIT_VERSION_STRING);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
@@ -138,7 +137,7 @@ int body(int argc, char** argv) {
   tune->add_option("--rings", arguments.grid.rings, "Groups of the ring")->delimiter(',');
   CLI::App* latency = app.add_subcommand("latency", "Host time of a hot call and of first calls, by stage");
   latency->add_option("--json", arguments.json_file, "Write the results to this file too");
-  app.parse(argc, argv);
+  cli::parse(app, argc, argv);
 
   if (step->parsed()) return bench::run_step(arguments.device, Config::from_environment());
   if (latency->parsed()) {

@@ -157,7 +157,7 @@ std::string speed_table(const std::vector<SpeedRow>& rows) {
 std::string speed_json(const device::Device& device, const SpeedRequest& request, const std::vector<SpeedRow>& rows) {
   nlohmann::ordered_json json;
   json["schema"] = "cake-bench-speed-1";
-  json["version"] = cake_version();
+  json["version"] = CAKEJIT_VERSION_STRING;
   json["gpu"] = device.facts().name;
   json["driver_cuda"] = device.facts().driver_version;
   json["repeats"] = request.repeats;
