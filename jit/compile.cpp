@@ -21,7 +21,9 @@ namespace {
 // The first releases that know the option which turns their hidden cache off; earlier ones refuse it (measured:
 // docs/toolchain.md).
 constexpr Version kNvrtcNoCache{12, 9};
-constexpr Version kNvJitLinkNoCache{12, 8};
+constexpr Version kNvJitLinkNoCache{12, 5};
+// Up to 12.2 nvJitLink refuses -O3 beside -lto, though it is what it does anyway.
+constexpr Version kNvJitLinkO3{12, 3};
 
 class Stopwatch {
  public:
@@ -88,6 +90,7 @@ std::string link_to_cubin(const Toolchain& toolchain, const CompileRequest& requ
   std::vector<std::string> options = {fmt::format("-arch={}", target.name), "-lto", "-Xptxas=-v"};
   if (toolchain.nvjitlink_version >= kNvJitLinkNoCache) options.emplace_back("-no-cache");
   options.insert(options.end(), request.link_options.begin(), request.link_options.end());
+  if (toolchain.nvjitlink_version < kNvJitLinkO3) std::erase(options, "-O3");
 
   NvJitLinkJob job(toolchain.nvjitlink);
   NvJitLinkResult result = job.create(options);

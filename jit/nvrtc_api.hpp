@@ -43,7 +43,7 @@ inline constexpr NvJitLinkResult kNvJitLinkErrorUnsupportedArch = 17;
 inline constexpr int kNvJitLinkInputLtoIr = 3;
 
 struct NvJitLinkApi {
-  NvJitLinkResult (*version)(unsigned* major, unsigned* minor);  // nullptr in 12.0, which lacks it
+  NvJitLinkResult (*version)(unsigned* major, unsigned* minor);  // nullptr up to 12.2
   NvJitLinkResult (*create)(NvJitLinkHandle* handle, std::uint32_t option_count, const char** options);
   NvJitLinkResult (*destroy)(NvJitLinkHandle* handle);
   NvJitLinkResult (*add_data)(NvJitLinkHandle handle, int input_type, const void* data, std::size_t bytes,
@@ -63,7 +63,7 @@ NvrtcApi load_nvrtc(const DynamicLibrary& library);
 // the libraries of later releases only, so `<name>` is tried first, then __<name>_<major>_<minor>, newest minor first.
 NvJitLinkApi load_nvjitlink(const DynamicLibrary& library, int major);
 
-// What the library says of itself; nvJitLink 12.0 can't, so there the newest minor of its symbols is the answer.
+// What the library says of itself; nvJitLink can't up to 12.2, so there the newest minor of its symbols is the answer.
 Version nvrtc_version(const NvrtcApi& api);
 Version nvjitlink_version(const NvJitLinkApi& api, const DynamicLibrary& library, int major);
 
