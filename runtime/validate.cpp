@@ -116,7 +116,10 @@ void validate_shape(const Problem& p) {
   if (p.channels < 1 || p.channels > kMaxChannels) {
     reject("channels is {}; it must be from 1 to {}", p.channels, kMaxChannels);
   }
-  if (p.documents < 0) reject("documents is {}; it must be 0 or more", p.documents);
+  // Code on both sides computes documents + 1.
+  if (p.documents < 0 || p.documents > kMaxElements) {
+    reject("documents is {}; it must be 0 or more, and at most 2^60", p.documents);
+  }
   if (p.documents == 0 && p.tokens != 0) {
     reject("documents is 0 but tokens is {}; every token must belong to a document", p.tokens);
   }
@@ -183,6 +186,10 @@ void validate_backward_args(const Problem& problem, const BackwardArgs& args, st
   require_pointer("dweight", args.dweight, problem.weight_grad_dtype);
   require_bias("dbias", args.dbias, problem.bias_grad_dtype, problem.bias_dtype);
   require_distinct("dweight", args.dweight, "weight", args.weight);
+  if (args.dbias != nullptr) {
+    require_distinct("dbias", args.dbias, "bias", args.bias);
+    require_distinct("dbias", args.dbias, "dweight", args.dweight);
+  }
   if (problem.tokens > 0) {
     require_pointer("x", args.x, problem.dtype);
     require_pointer("dy", args.dy, problem.dtype);
