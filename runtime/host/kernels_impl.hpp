@@ -81,9 +81,14 @@ void forward_rows(const ForwardStrip& strip, std::int64_t token) {
   for_each_vector(strip.channels, [&](std::int64_t channel, auto lanes) {
     const Taps taps = load_taps(*strip.parameters, channel);
     Window window = load_window(x + channel, strip.x_stride, history, lanes);
+    // All reads before the first write: with a power-of-two row stride each row of y lies where the next row of x does,
+    // modulo 4 KiB, and a read behind such a write waits for it. (The backward has no registers to spare for this.)
+    Floats next[kRows];
+#pragma GCC unroll 8
+    for (int row = 0; row < kRows; ++row) next[row] = load(x + row * strip.x_stride + channel, lanes);
 #pragma GCC unroll 8
     for (int row = 0; row < kRows; ++row) {
-      window.push(load(x + row * strip.x_stride + channel, lanes));
+      window.push(next[row]);
       const Floats z = convolve(taps, window, history);
       store(y + row * strip.y_stride + channel, kSilu ? silu(z) : z, lanes);
     }
