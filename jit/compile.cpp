@@ -87,10 +87,12 @@ std::string compile_to_lto_ir(const Toolchain& toolchain, const CompileRequest& 
 
 std::string link_to_cubin(const Toolchain& toolchain, const CompileRequest& request, const Target& target,
                           const std::string& lto_ir, std::string& info_log) {
-  std::vector<std::string> options = {fmt::format("-arch={}", target.name), "-lto", "-Xptxas=-v"};
+  std::vector<std::string> options = {fmt::format("-arch={}", target.name), "-Xptxas=-v"};
   if (toolchain.nvjitlink_version >= kNvJitLinkNoCache) options.emplace_back("-no-cache");
   options.insert(options.end(), request.link_options.begin(), request.link_options.end());
   if (toolchain.nvjitlink_version < kNvJitLinkO3) std::erase(options, "-O3");
+  // Last: up to 12.6 the handle of a create that failed after this option crashes when it is destroyed.
+  options.emplace_back("-lto");
 
   NvJitLinkJob job(toolchain.nvjitlink);
   NvJitLinkResult result = job.create(options);

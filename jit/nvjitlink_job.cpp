@@ -19,6 +19,7 @@ using TextFunction = decltype(NvJitLinkApi::info_log);
 
 std::string read_log(NvJitLinkHandle handle, SizeFunction size, TextFunction text) {
   size_t bytes = 0;
+  // A handle whose create failed has a log, too: it names the option.
   if (handle == nullptr || size(handle, &bytes) != kNvJitLinkSuccess || bytes == 0) return {};
   // One byte more: some releases end the text with a NUL that the size doesn't count.
   std::string log(bytes + 1, '\0');
@@ -45,10 +46,7 @@ NvJitLinkJob::~NvJitLinkJob() {
 NvJitLinkResult NvJitLinkJob::create(const std::vector<std::string>& options) {
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
-  const NvJitLinkResult result = api_.create(&handle_, static_cast<std::uint32_t>(pointers.size()), pointers.data());
-  // Up to 12.4 a failed create leaves a handle that crashes whoever touches it.
-  if (result != kNvJitLinkSuccess) handle_ = nullptr;
-  return result;
+  return api_.create(&handle_, static_cast<std::uint32_t>(pointers.size()), pointers.data());
 }
 
 NvJitLinkResult NvJitLinkJob::link(const std::string& lto_ir, const std::string& name) {

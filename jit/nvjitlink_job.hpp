@@ -19,7 +19,7 @@ class NvJitLinkJob {
   NvJitLinkJob(const NvJitLinkJob&) = delete;
   NvJitLinkJob& operator=(const NvJitLinkJob&) = delete;
 
-  // create, then link. The logs are empty before create has succeeded.
+  // create, then link. The logs can be read after a failure of either.
   [[nodiscard]] NvJitLinkResult create(const std::vector<std::string>& options);
   [[nodiscard]] NvJitLinkResult link(const std::string& lto_ir, const std::string& name);
   [[nodiscard]] std::string error_log() const;

@@ -106,7 +106,8 @@ std::size_t entries_in(const std::string& out) {
 
 std::vector<std::string> names_in(const Result& result) {
   std::vector<std::string> names;
-  for (const auto& item : nlohmann::json::parse(result.out).at("libraries")) names.push_back(item.at("name"));
+  const auto json = nlohmann::json::parse(result.out);
+  for (const auto& item : json.at("libraries")) names.push_back(item.at("name"));
   return names;
 }
 
@@ -235,7 +236,8 @@ TEST_CASE("a build makes what the plan says; a second one makes nothing; a check
   CHECK(scratch.run(with({"build", "--check"})).status == 0);
 
   const Result plan = scratch.run(with({"plan"}, "--json"));
-  for (const auto& item : nlohmann::json::parse(plan.out).at("libraries")) CHECK(item.at("state") == "present");
+  const auto planned = nlohmann::json::parse(plan.out);
+  for (const auto& item : planned.at("libraries")) CHECK(item.at("state") == "present");
   CHECK(names_in(plan) == names_in(scratch.run(with({"build"}, "--json"))));
 }
 
