@@ -27,6 +27,7 @@ struct Arguments {
   std::string toolkit;
   bool fp32_parameters = false;
   bool bias = false;
+  bool identity = false;
   int repeats = 20;
   bench::TileGrid grid;
   std::string device = "auto";
@@ -43,6 +44,7 @@ bench::SpeedRequest speed_request(const Arguments& arguments) {
   request.options.dtype = parse_dtype(arguments.dtype);
   request.options.parameter_dtype = arguments.fp32_parameters ? CAKE_DTYPE_FP32 : request.options.dtype;
   request.options.bias = arguments.bias;
+  if (arguments.identity) request.options.activation = CAKE_ACTIVATION_IDENTITY;
   request.options.documents = bench::parse_document_mix(arguments.documents);
   request.repeats = arguments.repeats;
   if (arguments.pass != "backward") request.passes.push_back(runtime::Pass::kForward);
@@ -102,6 +104,7 @@ void add_speed_options(CLI::App& command, Arguments& a) {
   command.add_option("--sweep", a.sweep, "A named list of shapes")->check(CLI::IsMember({"seed"}));
   command.add_option("--dtype", a.dtype, "Dtype of x, y, dy, dx")->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
   command.add_flag("--fp32-parameters", a.fp32_parameters, "Weights, bias and their gradients in fp32");
+  command.add_flag("--identity", a.identity, "Without the activation");
   command.add_flag("--bias", a.bias, "With a bias");
   command.add_option("--docs", a.documents, "Document lengths: one, random40, short4000, three");
   command.add_option("--pass", a.pass, "Which pass")->check(CLI::IsMember({"forward", "backward", "both"}));

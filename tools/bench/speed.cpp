@@ -38,6 +38,7 @@ std::vector<LoadedTile> load_tiles(const device::Device& device, const jit::Tool
     s.channels = channels;
     s.dtype = request.options.dtype;
     s.has_bias = request.options.bias;
+    s.activation = request.options.activation;
     const runtime::Program program = runtime::make_program(s, *target);
     const cache::Entry entry = runtime::build_entry(program, toolchain);
     loaded.push_back(

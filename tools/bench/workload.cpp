@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kFlushBytes = std::size_t{256} << 20;  // several times the largest L2 (126 MB on B200)
 constexpr std::size_t kPads[Arena::kPlacements] = {0, 699 * 1024, 5 * 1024 * 1024 + 512};
 constexpr std::int64_t kMaxDocuments = 8192;
+constexpr std::size_t kTunedWorkspaces = 8;  // a tuner's strips may be this many times shorter than the routes'
 
 std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -28,7 +29,7 @@ std::size_t tensor_bytes(const Shape& shape, cake_dtype dtype) {
 std::size_t arena_bytes(const Shape& shape, const Options& options) {
   const auto problem = make_problem(shape, options, 1);
   return 4 * round_up(tensor_bytes(shape, options.dtype), 4096) + 4 * kPads[Arena::kPlacements - 1] +
-         runtime::backward_workspace_bytes(problem) + 65536;
+         kTunedWorkspaces * runtime::backward_workspace_bytes(problem) + 65536;
 }
 
 template <class Measure>
@@ -107,7 +108,7 @@ cake_causal_conv1d_det_train_problem make_problem(const Shape& shape, const Opti
   problem.weight_grad_dtype = options.parameter_dtype;
   problem.bias_grad_dtype = problem.bias_dtype;
   problem.cu_seqlens_dtype = CAKE_DTYPE_INT64;
-  problem.activation = CAKE_ACTIVATION_SILU;
+  problem.activation = options.activation;
   problem.x_row_stride = problem.y_row_stride = problem.dy_row_stride = problem.dx_row_stride = shape.channels;
   return problem;
 }

@@ -29,6 +29,7 @@ struct Options {
   cake_dtype dtype = CAKE_DTYPE_BF16;
   cake_dtype parameter_dtype = CAKE_DTYPE_BF16;
   bool bias = false;
+  cake_activation activation = CAKE_ACTIVATION_SILU;
   DocumentMix documents = DocumentMix::kRandom40;
 };
 
