@@ -72,6 +72,12 @@ Struct sized_copy(const char* name, const Struct* given) {
   return copy;
 }
 
+// The ranges of the environment's settings (runtime/base/config.cpp); 0 leaves the choice to them.
+void require_range(const char* option, std::int32_t value, std::int32_t highest) {
+  if (value >= 0 && value <= highest) return;
+  throw Error(CAKE_STATUS_INVALID_ARGUMENT, fmt::format("{} is {}; it must be from 0 to {}", option, value, highest));
+}
+
 // Options beat the environment, the environment beats the defaults.
 cakejit::Config make_config(const cake_context_options* given) {
   cakejit::Config config = cakejit::Config::from_environment();
@@ -86,12 +92,9 @@ cakejit::Config make_config(const cake_context_options* given) {
   }
   if (options.log_level != nullptr)
     config.log_level = cakejit::parse_log_level("options->log_level", options.log_level);
-  if (options.host_threads < 0 || options.host_cache_entries < 0) {
-    throw Error(
-        CAKE_STATUS_INVALID_ARGUMENT,
-        fmt::format("options->host_threads is {} and options->host_cache_entries is {}; neither may be negative",
-                    options.host_threads, options.host_cache_entries));
-  }
+  require_range("options->host_threads", options.host_threads, 4096);
+  require_range("options->host_cache_entries", options.host_cache_entries, 1 << 20);
+  require_range("options->check_cu_seqlens", options.check_cu_seqlens, 1);
   if (options.host_threads != 0) config.host_threads = options.host_threads;
   if (options.host_cache_entries != 0) config.host_cache_entries = options.host_cache_entries;
   if (options.check_cu_seqlens != 0) config.check_cu_seqlens = true;
