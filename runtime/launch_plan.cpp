@@ -76,8 +76,8 @@ LaunchPlan make_launch_plan(const Problem& problem, const Specialization& s, con
   plan.programmatic_launch = target.compute_major >= 9;
   plan.strips = ceil_div(problem.tokens, s.strip_tokens);
   const std::int64_t row_threads = problem.channels / s.vector_channels;
-  // The kernels number their threads in 32 bits.
-  if (plan.strips > std::numeric_limits<std::uint32_t>::max() / row_threads - s.block_threads) {
+  // The kernels number their threads in 32 bits, those of the last block included.
+  if (plan.strips > (std::numeric_limits<std::uint32_t>::max() - s.block_threads) / row_threads) {
     throw Error(
         CAKE_STATUS_UNSUPPORTED,
         fmt::format("{} tokens x {} channels need more than 2^32 threads of {} channels x {} tokens; split the call",

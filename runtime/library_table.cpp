@@ -12,18 +12,11 @@ LibraryTable::Loaded LibraryTable::obtain(const Specialization& specialization, 
     slot = place;
   }
   const std::lock_guard lock(slot->mutex);
-  if (!slot->library) slot->library = make();
-  return slot->library;
-}
-
-std::size_t LibraryTable::size() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t loaded = 0;
-  for (const auto& [key, slot] : slots_) {
-    const std::lock_guard slot_lock(slot->mutex);
-    if (slot->library) ++loaded;
+  if (!slot->library) {
+    slot->library = make();
+    loaded_.fetch_add(1, std::memory_order_relaxed);
   }
-  return loaded;
+  return slot->library;
 }
 
 }  // namespace cakejit::runtime

@@ -2,6 +2,7 @@
 // of threads ask; a failure is not remembered.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,7 +24,8 @@ class LibraryTable {
   // reaches it alone, and the next in line tries for itself.
   Loaded obtain(const Specialization& specialization, const jit::Target& target, const Maker& make);
 
-  [[nodiscard]] std::size_t size() const;
+  // Libraries made so far. Waits for none in the making.
+  [[nodiscard]] std::size_t size() const { return loaded_.load(std::memory_order_relaxed); }
 
  private:
   struct Slot {
@@ -31,7 +33,8 @@ class LibraryTable {
     Loaded library;
   };
 
-  mutable std::mutex mutex_;
+  std::atomic<std::size_t> loaded_{0};
+  std::mutex mutex_;
   std::map<std::pair<Specialization, std::string>, std::shared_ptr<Slot>> slots_;
 };
 
