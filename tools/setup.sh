@@ -60,8 +60,11 @@ install_packages() {
   say "installing packages: $*"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
   # A source that can't be reached (a third party's, say) need not matter; if it does, the install says so.
-  as_root "${apt[@]}" update || say "apt-get update failed; going on with the lists at hand"
-  as_root "${apt[@]}" install -y --no-install-recommends "$@" >/dev/null </dev/null
+  as_root "${apt[@]}" update >"$deps/apt.log" 2>&1 || say "apt-get update failed; going on with the lists at hand"
+  as_root "${apt[@]}" install -y --no-install-recommends "$@" >>"$deps/apt.log" 2>&1 </dev/null || {
+    tail -n 30 "$deps/apt.log" >&2
+    fail "apt-get install failed: $*"
+  }
 }
 
 set_up_packages() {

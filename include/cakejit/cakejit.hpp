@@ -97,7 +97,7 @@ struct ForwardTensors {
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
 
-  operator ForwardArgs() const {
+  operator ForwardArgs() const {  // NOLINT(google-explicit-constructor): meant to convert
     return {sizeof(ForwardArgs), x, weight, bias, cu_seqlens, cu_seqlens_host, y, workspace, workspace_bytes};
   }
 };
@@ -116,7 +116,7 @@ struct BackwardTensors {
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
 
-  operator BackwardArgs() const {
+  operator BackwardArgs() const {  // NOLINT(google-explicit-constructor): meant to convert
     return {sizeof(BackwardArgs), x,  weight,  bias,  dy,        cu_seqlens,
             cu_seqlens_host,      dx, dweight, dbias, workspace, workspace_bytes};
   }
@@ -189,7 +189,8 @@ class ContextRef {
  public:
   ContextRef() noexcept = default;
   // An empty (moved-from) Context would stand for the default context; it is refused.
-  ContextRef(const Context& context) : handle_(context.native()) {
+  ContextRef(const Context& context)  // NOLINT(google-explicit-constructor): stands for the context in a call
+      : handle_(context.native()) {
     if (handle_ == nullptr) throw Error(CAKE_STATUS_INVALID_ARGUMENT, "the Context is empty: it was moved from");
   }
   [[nodiscard]] cake_context* native() const noexcept { return handle_; }
