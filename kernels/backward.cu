@@ -1,11 +1,11 @@
 // dx, and per strip the partial sums of dweight and dbias; then their reduction in strip order.
 //
-// One thread owns kVector neighbouring channels over one strip of kStripTokens tokens. At token t it recomputes z[t], forms dz[t],
+// One thread owns kVector neighbouring channels over one strip of p.strip_tokens tokens. At token t it recomputes z[t], forms dz[t],
 // adds dz[t]*x[t-3+k] to its sums, and scatters dz[t] into the pending dx[t-3..t]; dx[t-3] is then complete. The three tokens
 // past the strip are walked too, for the strip's last dx, without adding to the sums.
 //   shared memory  two rings of kRingGroups * kGroupRows * kBlockThreads packets (2 x 16 KiB at 8-byte packets)
 //   in flight      kRingGroups - 1 groups of kGroupRows rows of x and of dy per thread
-//   traffic        x and dy once, plus 6 and 3 rows a strip; dx once; (4 or 5) * 4 / kStripTokens bytes of sums per element
+//   traffic        x and dy once, plus 6 and 3 rows a strip; dx once; (4 or 5) * 4 / p.strip_tokens bytes of sums per element
 #include "documents.cuh"
 #include "reduce.cuh"
 #include "row_ring.cuh"
@@ -30,10 +30,11 @@ __device__ __forceinline__ void store_sums(float* destination, const Row& sum) {
 __device__ __forceinline__ void backward(const BackwardParams& p, RingStorage& x_storage, RingStorage& dy_storage) {
   const u32 item = blockIdx.x * static_cast<u32>(kBlockThreads) + threadIdx.x;
   const i64 strip = item / kRowThreads;
-  const i64 first = strip * kStripTokens;
+  const i64 first = strip * p.strip_tokens;
+  const u32 warp = __ballot_sync(0xffffffffu, first < p.tokens);
   if (first >= p.tokens) return;
   const i64 channel = static_cast<i64>(item % kRowThreads) * kVector;
-  const int count = static_cast<int>(p.tokens - first < kStripTokens ? p.tokens - first : kStripTokens);
+  const int count = static_cast<int>(p.tokens - first < p.strip_tokens ? p.tokens - first : p.strip_tokens);
   const int walked = count + 3;  // the tokens whose dz reaches into this strip
   const int readable = static_cast<int>(p.tokens - first < walked ? p.tokens - first : walked);
 
@@ -42,16 +43,22 @@ __device__ __forceinline__ void backward(const BackwardParams& p, RingStorage& x
                  first > 3 ? first - 3 : 0, first + readable);
   RowRing dy_ring(dy_storage, static_cast<const char*>(p.dy) + channel * kBytes, p.dy_row_stride, first - kGroupRows,
                   first, first + readable);
+  dy_ring.skip_first();
+  x_ring.fetch_first();  // dy has no rows in group 0
+  copy_async_commit();
+  x_ring.fetch<Reuse::kLater>(1);  // the strip before ends with these rows
+  dy_ring.fetch<Reuse::kLater>(1);
+  copy_async_commit();
 #pragma unroll
-  for (int g = 0; g < kRingGroups - 1; ++g) {
-    x_ring.fetch(g);
-    dy_ring.fetch(g);
+  for (int g = 2; g < kRingGroups - 1; ++g) {
+    x_ring.fetch<Reuse::kNone>(g);
+    dy_ring.fetch<Reuse::kNone>(g);
     copy_async_commit();
   }
 
   Taps taps;
   taps.load(p.weight, p.weight_is_fp32, p.bias, p.bias_is_fp32, channel);
-  DocumentCursor documents(p.documents, first);
+  DocumentCursor documents(p.documents, first, warp);
   const i64 dx_row_bytes = p.dx_row_stride * kBytes;
   char* dx = static_cast<char*>(p.dx) + (first - 3) * dx_row_bytes + channel * kBytes;  // row of token - 3
 
@@ -70,8 +77,8 @@ __device__ __forceinline__ void backward(const BackwardParams& p, RingStorage& x
   }
 
   for (int token = 0, group = 1; token < walked; token += kGroupRows, ++group) {
-    x_ring.fetch(group + kRingGroups - 2);
-    dy_ring.fetch(group + kRingGroups - 2);
+    x_ring.fetch<Reuse::kNone>(group + kRingGroups - 2);
+    dy_ring.fetch<Reuse::kNone>(group + kRingGroups - 2);
     copy_async_commit();
     copy_async_wait<kRingGroups - 2>();
     if (token > 0 && token + kGroupRows <= count && documents.interior(token, kGroupRows)) {

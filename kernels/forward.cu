@@ -1,6 +1,6 @@
 // y = activation(conv(x)).
 //
-// One thread owns kVector neighbouring channels over one strip of kStripTokens tokens and walks them in order with the last
+// One thread owns kVector neighbouring channels over one strip of p.strip_tokens tokens and walks them in order with the last
 // three rows in registers. Threads are numbered through the channels of a strip, then through the strips, so that no lane is idle
 // whatever C is, and a warp reads and writes whole lines.
 //   shared memory  kRingGroups * kGroupRows * kBlockThreads packets (16 KiB at 8-byte packets)
@@ -21,24 +21,27 @@ __device__ __forceinline__ void store_row(char* row, const Row& value) {
 
 __device__ __forceinline__ void forward(const ForwardParams& p, RingStorage& storage) {
   const u32 item = blockIdx.x * static_cast<u32>(kBlockThreads) + threadIdx.x;
-  const i64 first = static_cast<i64>(item / kRowThreads) * kStripTokens;
+  const i64 first = static_cast<i64>(item / kRowThreads) * p.strip_tokens;
+  const u32 warp = __ballot_sync(0xffffffffu, first < p.tokens);
   if (first >= p.tokens) return;
   const i64 channel = static_cast<i64>(item % kRowThreads) * kVector;
-  const int count = static_cast<int>(p.tokens - first < kStripTokens ? p.tokens - first : kStripTokens);
+  const int count = static_cast<int>(p.tokens - first < p.strip_tokens ? p.tokens - first : p.strip_tokens);
 
   // Group 0 holds the rows before the strip, group g the tokens [(g-1)*kGroupRows, g*kGroupRows).
   constexpr int kBytes = Format<kDtype>::kBytes;
   RowRing ring(storage, static_cast<const char*>(p.x) + channel * kBytes, p.x_row_stride, first - kGroupRows,
                first > 3 ? first - 3 : 0, first + count);
+  ring.fetch_first();
+  copy_async_commit();
 #pragma unroll
-  for (int g = 0; g < kRingGroups - 1; ++g) {
-    ring.fetch(g);
+  for (int g = 1; g < kRingGroups - 1; ++g) {
+    ring.fetch<Reuse::kNone>(g);
     copy_async_commit();
   }
 
   Taps taps;
   taps.load(p.weight, p.weight_is_fp32, p.bias, p.bias_is_fp32, channel);
-  DocumentCursor documents(p.documents, first);
+  DocumentCursor documents(p.documents, first, warp);
   const i64 y_row_bytes = p.y_row_stride * kBytes;
   char* y = static_cast<char*>(p.y) + first * y_row_bytes + channel * kBytes;
 
@@ -48,7 +51,7 @@ __device__ __forceinline__ void forward(const ForwardParams& p, RingStorage& sto
   for (int r = 1; r < kGroupRows; ++r) ring.read(0, r, window[r]);
 
   for (int token = 0, group = 1; token < count; token += kGroupRows, ++group) {
-    ring.fetch(group + kRingGroups - 2);
+    ring.fetch<Reuse::kNone>(group + kRingGroups - 2);
     copy_async_commit();
     copy_async_wait<kRingGroups - 2>();
     if (token + kGroupRows <= count && documents.interior(token, kGroupRows)) {

@@ -22,6 +22,7 @@ struct ForwardParams {
   long long tokens;
   long long x_row_stride;
   long long y_row_stride;
+  int strip_tokens;  // tokens of one thread, a multiple of 4
   int weight_is_fp32;  // else the dtype of x
   int bias_is_fp32;
 };
@@ -38,6 +39,7 @@ struct BackwardParams {
   long long x_row_stride;
   long long dy_row_stride;
   long long dx_row_stride;
+  int strip_tokens;
   int weight_is_fp32;
   int bias_is_fp32;
 };

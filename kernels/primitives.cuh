@@ -32,22 +32,34 @@ struct alignas(2) Packet<2> {
   u16 half;
 };
 
+// Who reads a line again: nobody, or the neighbouring strip some microseconds later.
+enum class Reuse { kNone, kLater };
+
+// The L2 policy that keeps a line longer than the ones around it.
+__device__ __forceinline__ u64 evict_last_policy() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 // cp.async: global to shared, no register in between, complete only after the wait for its group. 2-byte packets are too small
 // for the instruction and go through a register.
-template <int Bytes>
+template <Reuse R, int Bytes>
 __device__ __forceinline__ void copy_async(Packet<Bytes>* shared, const void* global) {
-  if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                 :
-                 : "r"(static_cast<u32>(__cvta_generic_to_shared(shared))), "l"(global)
-                 : "memory");
-  } else if constexpr (Bytes >= 4) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
-                 :
-                 : "r"(static_cast<u32>(__cvta_generic_to_shared(shared))), "l"(global), "n"(Bytes)
-                 : "memory");
-  } else {
+  if constexpr (Bytes < 4) {
     *shared = *static_cast<const Packet<Bytes>*>(global);
+  } else {
+    const u32 target = static_cast<u32>(__cvta_generic_to_shared(shared));
+    if constexpr (R == Reuse::kLater) {
+      asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;"
+                   :
+                   : "r"(target), "l"(global), "n"(Bytes), "l"(evict_last_policy())
+                   : "memory");
+    } else if constexpr (Bytes == 16) {
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(target), "l"(global) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(target), "l"(global), "n"(Bytes) : "memory");
+    }
   }
 }
 
@@ -156,12 +168,38 @@ __device__ __forceinline__ Packet<N * Format<D>::kBytes> pack(const float (&valu
 }
 
 // Parameters and their gradients: fp32 or the dtype D of the activations, known at launch. Touched once per strip.
-template <Dtype D>
-__device__ __forceinline__ float load_parameter(const void* base, bool is_fp32, i64 index) {
-  if (D == kFp32 || is_fp32) return static_cast<const float*>(base)[index];
-  float value[1];
-  unpack<D, 1>(static_cast<const Packet<Format<D>::kBytes>*>(base)[index], value);
-  return value[0];
+
+// N neighbouring elements of format D from `base + index`, in 16-byte pieces where the address allows it.
+template <Dtype D, int N>
+__device__ __forceinline__ void load_elements(const void* base, i64 index, float (&value)[N]) {
+  constexpr int kPiece = N * Format<D>::kBytes < 16 ? N : 16 / Format<D>::kBytes;
+  using Piece = Packet<kPiece * Format<D>::kBytes>;
+  const char* address = static_cast<const char*>(base) + index * Format<D>::kBytes;
+  if (reinterpret_cast<u64>(address) % sizeof(Piece) == 0) {
+#pragma unroll
+    for (int i = 0; i < N; i += kPiece) {
+      float piece[kPiece];
+      unpack<D, kPiece>(reinterpret_cast<const Piece*>(address)[i / kPiece], piece);
+#pragma unroll
+      for (int j = 0; j < kPiece; ++j) value[i + j] = piece[j];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      float element[1];
+      unpack<D, 1>(reinterpret_cast<const Packet<Format<D>::kBytes>*>(address)[i], element);
+      value[i] = element[0];
+    }
+  }
+}
+
+template <Dtype D, int N>
+__device__ __forceinline__ void load_parameters(const void* base, bool is_fp32, i64 index, float (&value)[N]) {
+  if (D == kFp32 || is_fp32) {
+    load_elements<kFp32, N>(base, index, value);
+  } else {
+    load_elements<D, N>(base, index, value);
+  }
 }
 
 template <Dtype D>

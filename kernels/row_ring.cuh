@@ -10,12 +10,15 @@ namespace cakejit_kernels {
 constexpr int kPacketBytes = kVector * Format<kDtype>::kBytes;
 using RowPacket = Packet<kPacketBytes>;
 
+static_assert(kRingGroups >= 3, "groups 0 and 1 are fetched before the first wait");
+
 // [group][row of the group][thread]: neighbouring threads touch neighbouring packets, free of bank conflicts.
 using RingStorage = RowPacket[kRingGroups][kGroupRows][kBlockThreads];
 
 class RowRing {
  public:
-  // `column` is the byte address of row 0 in this thread's channels; rows outside [begin, end) are never read.
+  // `column` is the byte address of row 0 in this thread's channels; rows outside [begin, end) are never read. Group g holds
+  // rows first_row + g*kGroupRows ...; begin lies in group 0 or at its end.
   __device__ __forceinline__ RowRing(RingStorage& storage, const void* column, i64 row_stride, i64 first_row, i64 begin,
                                      i64 end)
       : storage_(storage),
@@ -24,20 +27,26 @@ class RowRing {
         first_valid_(static_cast<int>(begin > first_row ? begin - first_row : 0)),
         end_valid_(static_cast<int>(end - first_row)) {}
 
-  // Starts the copy of group `group` (rows first_row + group*kGroupRows ...). Does not commit.
+  // Starts the copies of group 0, which may lack rows at its begin. Does not commit.
+  __device__ __forceinline__ void fetch_first() {
+    fetch_some<Reuse::kLater>(storage_[0], 0);
+    source_ += kGroupRows * row_bytes_;
+  }
+
+  // Goes past group 0 without reading it.
+  __device__ __forceinline__ void skip_first() { source_ += kGroupRows * row_bytes_; }
+
+  // Starts the copies of group `group` > 0; groups are fetched in order. Does not commit. Reuse::kLater: the neighbouring strip
+  // reads the same rows too, later.
+  template <Reuse R>
   __device__ __forceinline__ void fetch(int group) {
     RowPacket(&slots)[kGroupRows][kBlockThreads] = storage_[group % kRingGroups];
     const int row = group * kGroupRows;
-    if (row >= first_valid_ && row + kGroupRows <= end_valid_) {
+    if (row + kGroupRows <= end_valid_) {
 #pragma unroll
-      for (int r = 0; r < kGroupRows; ++r) copy_async(&slots[r][threadIdx.x], source_ + r * row_bytes_);
+      for (int r = 0; r < kGroupRows; ++r) copy_async<R>(&slots[r][threadIdx.x], source_ + r * row_bytes_);
     } else {
-#pragma unroll
-      for (int r = 0; r < kGroupRows; ++r) {
-        if (row + r >= first_valid_ && row + r < end_valid_) {
-          copy_async(&slots[r][threadIdx.x], source_ + r * row_bytes_);
-        }
-      }
+      fetch_some<R>(slots, row);
     }
     source_ += kGroupRows * row_bytes_;
   }
@@ -48,6 +57,16 @@ class RowRing {
   }
 
  private:
+  template <Reuse R>
+  __device__ __forceinline__ void fetch_some(RowPacket (&slots)[kGroupRows][kBlockThreads], int row) {
+#pragma unroll
+    for (int r = 0; r < kGroupRows; ++r) {
+      if (row + r >= first_valid_ && row + r < end_valid_) {
+        copy_async<R>(&slots[r][threadIdx.x], source_ + r * row_bytes_);
+      }
+    }
+  }
+
   RingStorage& storage_;
   const char* source_;
   i64 row_bytes_;

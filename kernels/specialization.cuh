@@ -12,7 +12,6 @@ constexpr Dtype kDtype = kBf16;
 constexpr bool kHasBias = true;
 constexpr bool kSilu = true;
 constexpr int kVector = 4;
-constexpr int kStripTokens = 256;
 constexpr int kBlockThreads = 128;
 constexpr int kGroupRows = 4;
 constexpr int kRingGroups = 4;

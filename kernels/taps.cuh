@@ -9,7 +9,6 @@ namespace cakejit_kernels {
 constexpr int kTaps = 4;
 static_assert(kChannels % kVector == 0, "a thread's channels must lie in one row");
 static_assert(kGroupRows == kTaps, "the window rotates once per group, so that its indices are constants");
-static_assert(kStripTokens % kGroupRows == 0, "strips are whole groups");
 constexpr u32 kRowThreads = static_cast<u32>(kChannels / kVector);
 
 struct Taps {
@@ -18,14 +17,14 @@ struct Taps {
 
   __device__ __forceinline__ void load(const void* weights, bool weight_is_fp32, const void* biases, bool bias_is_fp32,
                                        i64 channel) {
+    float by_channel[kVector * kTaps];
+    load_parameters<kDtype>(weights, weight_is_fp32, channel * kTaps, by_channel);
 #pragma unroll
     for (int v = 0; v < kVector; ++v) {
 #pragma unroll
-      for (int k = 0; k < kTaps; ++k) {
-        weight[k][v] = load_parameter<kDtype>(weights, weight_is_fp32, (channel + v) * kTaps + k);
-      }
-      bias[v] = kHasBias ? load_parameter<kDtype>(biases, bias_is_fp32, channel + v) : 0.0f;
+      for (int k = 0; k < kTaps; ++k) weight[k][v] = by_channel[v * kTaps + k];
     }
+    if constexpr (kHasBias) load_parameters<kDtype>(biases, bias_is_fp32, channel, bias);
   }
 
   // z = bias + w0*x[t-3] + w1*x[t-2] + w2*x[t-1] + w3*x[t], in this order, whatever the route: y has the same bits everywhere.

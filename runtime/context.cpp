@@ -116,9 +116,12 @@ LaunchPlan Context::build_plan(Pass pass, const Problem& problem, std::size_t ro
   driver::Device device = 0;
   int major = 0;
   int minor = 0;
+  int multiprocessors = 0;
   driver.check(driver.CtxGetDevice(&device), "cuCtxGetDevice");
   driver.check(driver.DeviceGetAttribute(&major, driver::kAttributeComputeMajor, device), "cuDeviceGetAttribute");
   driver.check(driver.DeviceGetAttribute(&minor, driver::kAttributeComputeMinor, device), "cuDeviceGetAttribute");
+  driver.check(driver.DeviceGetAttribute(&multiprocessors, driver::kAttributeMultiprocessorCount, device),
+               "cuDeviceGetAttribute");
   const auto target = jit::target_for_device(major, minor);
   if (!target) {
     throw Error(CAKE_STATUS_UNSUPPORTED,
@@ -132,7 +135,9 @@ LaunchPlan Context::build_plan(Pass pass, const Problem& problem, std::size_t ro
                                                .activation = problem.activation,
                                                .row_alignment = row_alignment},
                                               *target);
-  return make_launch_plan(problem, specialization, *target, load_library(specialization, *target, stream));
+  return make_launch_plan(problem, specialization, *target,
+                          strip_tokens(specialization, problem.tokens, multiprocessors),
+                          load_library(specialization, *target, stream));
 }
 
 std::shared_ptr<const driver::LoadedLibrary> Context::load_library(const Specialization& specialization,

@@ -70,18 +70,19 @@ void launch(const driver::DriverApi& driver, driver::KernelHandle kernel, unsign
 }  // namespace
 
 LaunchPlan make_launch_plan(const Problem& problem, const Specialization& s, const jit::Target& target,
-                            std::shared_ptr<const driver::LoadedLibrary> library) {
+                            int strip_tokens, std::shared_ptr<const driver::LoadedLibrary> library) {
   LaunchPlan plan;
   plan.specialization = s;
   plan.programmatic_launch = target.compute_major >= 9;
-  plan.strips = ceil_div(problem.tokens, s.strip_tokens);
+  plan.strip_tokens = strip_tokens;
+  plan.strips = ceil_div(problem.tokens, strip_tokens);
   const std::int64_t row_threads = problem.channels / s.vector_channels;
   // The kernels number their threads in 32 bits, those of the last block included.
   if (plan.strips > (std::numeric_limits<std::uint32_t>::max() - s.block_threads) / row_threads) {
     throw Error(
         CAKE_STATUS_UNSUPPORTED,
         fmt::format("{} tokens x {} channels need more than 2^32 threads of {} channels x {} tokens; split the call",
-                    problem.tokens, problem.channels, s.vector_channels, s.strip_tokens));
+                    problem.tokens, problem.channels, s.vector_channels, strip_tokens));
   }
   plan.blocks = static_cast<unsigned>(ceil_div(plan.strips * row_threads, s.block_threads));
   if (s.pass == Pass::kBackward) {
@@ -104,6 +105,7 @@ void launch_forward(const driver::DriverApi& driver, const LaunchPlan& plan, con
                                .tokens = problem.tokens,
                                .x_row_stride = problem.x_row_stride,
                                .y_row_stride = problem.y_row_stride,
+                               .strip_tokens = plan.strip_tokens,
                                .weight_is_fp32 = is_fp32(problem.weight_dtype),
                                .bias_is_fp32 = is_fp32(problem.bias_dtype)});
 }
@@ -125,6 +127,7 @@ void launch_backward(const driver::DriverApi& driver, const LaunchPlan& plan, co
                                   .x_row_stride = problem.x_row_stride,
                                   .dy_row_stride = problem.dy_row_stride,
                                   .dx_row_stride = problem.dx_row_stride,
+                                  .strip_tokens = plan.strip_tokens,
                                   .weight_is_fp32 = is_fp32(problem.weight_dtype),
                                   .bias_is_fp32 = is_fp32(problem.bias_dtype)});
   }
@@ -139,7 +142,7 @@ void launch_backward(const driver::DriverApi& driver, const LaunchPlan& plan, co
 }
 
 std::size_t device_backward_workspace_bytes(const Problem& problem) {
-  const std::int64_t strips = ceil_div(problem.tokens, kBackwardStripTokens);
+  const std::int64_t strips = max_backward_strips(problem.tokens, problem.channels, problem.dtype);
   return static_cast<std::size_t>(strips * sum_rows(problem.bias_dtype != CAKE_DTYPE_NONE) * problem.channels) *
          sizeof(float);
 }

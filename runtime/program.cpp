@@ -56,13 +56,12 @@ std::string specialization_text(const Specialization& s) {
       "constexpr bool kHasBias = {};\n"
       "constexpr bool kSilu = {};\n"
       "constexpr int kVector = {};\n"
-      "constexpr int kStripTokens = {};\n"
       "constexpr int kBlockThreads = {};\n"
       "constexpr int kGroupRows = {};\n"
       "constexpr int kRingGroups = {};\n"
       "}}\n",
       s.channels, dtype_constant(s.dtype), s.has_bias, s.activation == CAKE_ACTIVATION_SILU, s.vector_channels,
-      s.strip_tokens, s.block_threads, s.group_rows, s.ring_groups);
+      s.block_threads, s.group_rows, s.ring_groups);
 }
 
 // Puts included files in the place of their #include lines, each once, so that the text needs no file to compile.
@@ -122,7 +121,7 @@ std::map<std::string, std::string> describe(const Specialization& s) {
           {"pass", s.pass == Pass::kForward ? "forward" : "backward"},
           {"vector", std::to_string(s.vector_channels)},
           {"alignment", std::to_string(s.vector_channels * (s.dtype == CAKE_DTYPE_FP32 ? 4 : 2))},
-          {"tile", fmt::format("{}x{}", s.strip_tokens, s.vector_channels * s.block_threads)},
+          {"tile", fmt::format("{}x{}", s.block_threads, s.vector_channels)},
           {"ring", fmt::format("{}x{}", s.ring_groups, s.group_rows)}};
 }
 

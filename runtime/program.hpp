@@ -27,7 +27,6 @@ struct Specialization {
   cake_activation activation = CAKE_ACTIVATION_SILU;
   // The tile, chosen by the route:
   int vector_channels = 4;  // neighbouring channels of one thread, and of one memory access
-  int strip_tokens = 128;   // tokens of one thread
   int block_threads = 128;
   int group_rows = 4;   // rows of one cp.async group
   int ring_groups = 4;  // groups of the shared-memory ring

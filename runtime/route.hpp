@@ -8,10 +8,6 @@
 
 namespace cakejit::runtime {
 
-// Tokens of one strip of every backward route: fixed, so that the workspace's size and the order of the sums depend on
-// the problem alone.
-inline constexpr int kBackwardStripTokens = 256;
-
 struct RouteQuery {
   Pass pass = Pass::kForward;
   std::int64_t channels = 0;
@@ -24,5 +20,12 @@ struct RouteQuery {
 
 // Any query with channels >= 1 and row_alignment >= the element's size has an answer.
 Specialization route(const RouteQuery& query, const jit::Target& target);
+
+// Tokens of one strip: a multiple of 4. A pure function of the problem and the GPU's size, so the order of the sums is
+// too.
+int strip_tokens(const Specialization& specialization, std::int64_t tokens, int multiprocessors);
+
+// No GPU cuts a backward of this shape into more strips: what the workspace is sized by.
+std::int64_t max_backward_strips(std::int64_t tokens, std::int64_t channels, cake_dtype dtype);
 
 }  // namespace cakejit::runtime

@@ -17,14 +17,15 @@ const char* pass_name(Pass pass) {
   return pass == Pass::kForward ? "forward" : "backward";
 }
 
-std::string tile_name(const runtime::Specialization& s) {
-  return fmt::format("vector {} strip {} threads {} ring {}x{}", s.vector_channels, s.strip_tokens, s.block_threads,
+std::string tile_name(const Tile& tile) {
+  const runtime::Specialization& s = tile.specialization;
+  return fmt::format("vector {} strip {} threads {} ring {}x{}", s.vector_channels, tile.strip_tokens, s.block_threads,
                      s.ring_groups, s.group_rows);
 }
 
 // A tuner's tile, compiled and loaded for one channel count.
 struct LoadedTile {
-  runtime::Specialization specialization;
+  Tile tile;
   jit::Target target;
   std::shared_ptr<const driver::LoadedLibrary> library;
 };
@@ -33,17 +34,21 @@ std::vector<LoadedTile> load_tiles(const device::Device& device, const jit::Tool
                                    const SpeedRequest& request, Pass pass, std::int64_t channels) {
   std::vector<LoadedTile> loaded;
   const auto target = jit::target_for_device(device.facts().compute_major, device.facts().compute_minor);
-  for (runtime::Specialization s : request.tiles) {
+  std::map<runtime::Specialization, std::shared_ptr<const driver::LoadedLibrary>> libraries;
+  for (Tile tile : request.tiles) {
+    runtime::Specialization& s = tile.specialization;
     if (s.pass != pass || channels % s.vector_channels != 0) continue;
     s.channels = channels;
     s.dtype = request.options.dtype;
     s.has_bias = request.options.bias;
     s.activation = request.options.activation;
-    const runtime::Program program = runtime::make_program(s, *target);
-    const cache::Entry entry = runtime::build_entry(program, toolchain);
-    loaded.push_back(
-        {s, *target,
-         std::make_shared<const driver::LoadedLibrary>(driver::open_driver(), entry.code, program.entry_symbols)});
+    auto& library = libraries[s];
+    if (!library) {
+      const runtime::Program program = runtime::make_program(s, *target);
+      const cache::Entry entry = runtime::build_entry(program, toolchain);
+      library = std::make_shared<const driver::LoadedLibrary>(driver::open_driver(), entry.code, program.entry_symbols);
+    }
+    loaded.push_back({tile, *target, library});
   }
   return loaded;
 }
@@ -56,8 +61,9 @@ Candidate route_candidate(runtime::Context& context, Pass pass, const Arena::Ten
 }
 
 Candidate tile_candidate(const device::Device& device, const LoadedTile& tile, const Arena::Tensors& t) {
-  const auto plan = runtime::make_launch_plan(t.problem, tile.specialization, tile.target, tile.library);
-  return {tile_name(tile.specialization), [&device, plan, t](const device::Stream& stream) {
+  const auto plan =
+      runtime::make_launch_plan(t.problem, tile.tile.specialization, tile.target, tile.tile.strip_tokens, tile.library);
+  return {tile_name(tile.tile), [&device, plan, t](const device::Stream& stream) {
             if (plan.specialization.pass == Pass::kForward) {
               return runtime::launch_forward(device.driver(), plan, t.problem, t.forward, stream.handle());
             }

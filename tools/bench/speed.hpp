@@ -7,6 +7,7 @@
 
 #include "runtime/context.hpp"
 #include "tools/bench/limits.hpp"
+#include "tools/bench/tiles.hpp"
 
 namespace cakejit::bench {
 
@@ -29,7 +30,7 @@ struct SpeedRequest {
   std::vector<runtime::Pass> passes;
   int repeats = 20;
   // Tiles to time beside the routes' own; empty: the routes only.
-  std::vector<runtime::Specialization> tiles;
+  std::vector<Tile> tiles;
 };
 
 std::vector<SpeedRow> measure_speed(const device::Device& device, const jit::Toolchain& toolchain,

@@ -194,7 +194,7 @@ StepTimes run(runtime::Context& context, Place& place, Step& step) {
   StepTimes times;
   std::vector<double> forward_ms;
   std::vector<double> backward_ms;
-  std::string first;  // digest of all outputs
+  std::string first;                        // digest of all outputs
   for (int i = 0; i <= kTimedSteps; ++i) {  // the first run loads or builds the kernels
     const double f = place.timed_ms([&](auto stream) { context.forward(problem, forward, stream); });
     const double b = place.timed_ms([&](auto stream) { context.backward(problem, backward, stream); });

@@ -7,14 +7,19 @@
 
 namespace cakejit::bench {
 
+struct Tile {
+  runtime::Specialization specialization;
+  int strip_tokens = 0;
+};
+
 // Every combination of the given values for one pass; shapes and dtypes are filled in by the measurement.
 struct TileGrid {
   std::vector<int> vectors = {4, 8};
-  std::vector<int> strips = {64, 128, 256, 512};
+  std::vector<int> strips = {32, 64, 128, 256, 512};
   std::vector<int> threads = {64, 128, 256};
   std::vector<int> rings = {3, 4, 6};
 };
 
-std::vector<runtime::Specialization> tiles(runtime::Pass pass, const TileGrid& grid);
+std::vector<Tile> tiles(runtime::Pass pass, const TileGrid& grid);
 
 }  // namespace cakejit::bench
