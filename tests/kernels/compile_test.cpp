@@ -6,6 +6,7 @@
 #include "jit/cubin.hpp"
 #include "tests/kernels/sass.hpp"
 #include "tests/kernels/variants.hpp"
+#include "tests/runtime/samples.hpp"
 
 using namespace cakejit;
 using namespace cakejit::runtime;
@@ -13,8 +14,7 @@ using namespace cakejit::runtime::testing;
 
 namespace {
 
-constexpr int kReduceSharedBytes = 32 * 16 * 8;  // kReduceColumns x kReduceRows compensated sums
-constexpr int kUnrolledRows = 4;                 // of the loop that most tokens go through
+constexpr int kUnrolledRows = 4;  // of the loop that most tokens go through
 constexpr int kTaps = 4;
 
 bool knows(const jit::Toolchain& toolchain, const jit::Target& target) {
@@ -41,6 +41,11 @@ int ring_bytes(const Variant& variant) {
   return rings * s.ring_groups * s.group_rows * s.block_threads * variant.packet_bytes();
 }
 
+// kReduceColumns x kReduceRows compensated sums of two floats.
+int reduce_bytes(const Program& program) {
+  return source_constant(program.source, "kReduceColumns") * source_constant(program.source, "kReduceRows") * 8;
+}
+
 void check_facts(const Built& built) {
   CAPTURE(built.variant.text());
   CHECK(built.error.empty());
@@ -58,7 +63,7 @@ void check_facts(const Built& built) {
     CHECK(entries[i].stack_bytes == 0);
     CHECK(entries[i].spill_store_bytes == 0);
     CHECK(entries[i].spill_load_bytes == 0);
-    CHECK(entries[i].shared_bytes == (i == 0 ? ring_bytes(built.variant) : kReduceSharedBytes));
+    CHECK(entries[i].shared_bytes == (i == 0 ? ring_bytes(built.variant) : reduce_bytes(built.program)));
   }
 }
 
@@ -126,6 +131,7 @@ void check_all_code(const std::vector<Built>& libraries, const std::string& nvdi
     }
   });
   for (std::size_t i = 0; i < libraries.size(); ++i) {
+    CAPTURE(errors[i]);
     CHECK(errors[i].empty());
     if (errors[i].empty()) check_code(libraries[i], kernels[i]);
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/embedded.hpp"
 #include "kernels/launch_params.h"
 #include "runtime/route.hpp"
 #include "tests/runtime/samples.hpp"
@@ -33,7 +34,7 @@ LaunchPlan planned(Pass pass, const Problem& problem, std::size_t alignment = 16
                                                .activation = problem.activation,
                                                .row_alignment = alignment},
                                               chosen);
-  return make_launch_plan(problem, specialization, chosen, nullptr);
+  return make_launch_plan(problem, specialization, chosen, strip_tokens(specialization, problem.tokens, 132), nullptr);
 }
 
 // A driver that launches nothing and remembers what it was asked.
@@ -68,6 +69,13 @@ driver::DriverApi recording_driver(std::size_t parameter_bytes) {
   return api;
 }
 
+int kernel_constant(const std::string& name) {
+  for (const EmbeddedSource& source : kernels::embedded_sources()) {
+    if (source.name == "reduce.cuh") return source_constant(source.text, name);
+  }
+  return -1;
+}
+
 void* address(std::uintptr_t value) {
   return reinterpret_cast<void*>(value);
 }
@@ -88,14 +96,15 @@ std::size_t forward_alignment(std::uintptr_t x, std::uintptr_t y, std::int64_t x
 
 TEST_CASE("a plan has a thread for every strip and packet, in whole blocks") {
   const LaunchPlan plan = planned(Pass::kForward, shaped(250340, 4096));
-  CHECK(plan.strips == (250340 + plan.specialization.strip_tokens - 1) / plan.specialization.strip_tokens);
+  CHECK(plan.strips == (250340 + plan.strip_tokens - 1) / plan.strip_tokens);
   const std::int64_t threads = plan.strips * (4096 / plan.specialization.vector_channels);
   CHECK(plan.blocks == (threads + plan.specialization.block_threads - 1) / plan.specialization.block_threads);
   CHECK(plan.reduce_blocks == 0);
   CHECK(plan.library == nullptr);
 }
 
-TEST_CASE("the backward's reduction has 32 columns a block: 4 taps, and the bias when there is one") {
+TEST_CASE("the backward's reduction has kReduceColumns columns a block: 4 taps, and the bias when there is one") {
+  REQUIRE(kernel_constant("kReduceColumns") == 32);
   CHECK(planned(Pass::kBackward, shaped(1, 4096)).reduce_blocks == 4 * 4096 / 32);
   CHECK(planned(Pass::kBackward, shaped(1, 4096, true)).reduce_blocks == 5 * 4096 / 32);
   CHECK(planned(Pass::kBackward, shaped(1, 1)).reduce_blocks == 1);
@@ -106,13 +115,13 @@ TEST_CASE("many channels and many tokens stay far from the grid's limits") {
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     for (const std::size_t alignment : {2, 4, 16}) {
       for (const auto& [tokens, channels] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-               {1, 70000}, {5000000, 128}, {5000000, 2048}, {4096, 65537}, {65535 * 256 + 1, 8}, {2147483647, 32}}) {
+               {1, 70000}, {5000000, 128}, {5000000, 2048}, {4096, 65537}, {65535 * 256 + 1, 8}, {2147483647, 4}}) {
         CAPTURE(tokens, channels, alignment);
         const LaunchPlan plan = planned(pass, shaped(tokens, channels), alignment);
         const Specialization& s = plan.specialization;
         const auto threads = static_cast<std::int64_t>(plan.blocks) * s.block_threads;
-        CHECK(plan.strips * s.strip_tokens >= tokens);
-        CHECK((plan.strips - 1) * s.strip_tokens < tokens);
+        CHECK(plan.strips * plan.strip_tokens >= tokens);
+        CHECK((plan.strips - 1) * plan.strip_tokens < tokens);
         CHECK(threads >= plan.strips * (channels / s.vector_channels));
         CHECK(threads - s.block_threads < plan.strips * (channels / s.vector_channels));
         CHECK(threads <= std::int64_t{1} << 32);
@@ -129,7 +138,7 @@ TEST_CASE("up to 2^32 threads are planned, more are refused with the shape and w
   REQUIRE(s.vector_channels == 1);
   const jit::Target& target = jit::find_target("sm_90a");
   const auto plan = [&](std::int64_t strips) {
-    return make_launch_plan(shaped(strips * s.strip_tokens, kChannels), s, target, nullptr);
+    return make_launch_plan(shaped(strips * 128, kChannels), s, target, 128, nullptr);
   };
   CHECK(plan(4095).blocks == 4095u * (kChannels / 128));
   const Caught error = caught([&] { (void)plan(4097); });
@@ -140,7 +149,7 @@ TEST_CASE("up to 2^32 threads are planned, more are refused with the shape and w
 }
 
 TEST_CASE("the most channels there can be are planned, with one strip and with none") {
-  for (const std::int64_t tokens : {0, 1, 128}) {
+  for (const std::int64_t tokens : {0, 1, 16}) {
     CAPTURE(tokens);
     for (const std::int64_t channels : {std::int64_t{2147483647}, std::int64_t{100000000}}) {
       const LaunchPlan plan = planned(Pass::kForward, shaped(tokens, channels), 2);
@@ -193,19 +202,23 @@ TEST_CASE("the reduction is launched programmatically behind the backward, where
     CHECK(seen[0].block == static_cast<unsigned>(plan.specialization.block_threads));
     CHECK(seen[0].attributes == 0);
     CHECK(seen[1].attributes == (programmatic ? 1u : 0u));
-    CHECK(seen[1].block == 512);
+    CHECK(seen[1].block == static_cast<unsigned>(kernel_constant("kReduceColumns") * kernel_constant("kReduceRows")));
   }
 }
 
 TEST_CASE("the workspace holds 4 fp32 sums a channel and strip, 5 with a bias, and none without tokens") {
   CHECK(device_backward_workspace_bytes(shaped(0, 64)) == 0);
   CHECK(device_backward_workspace_bytes(shaped(1, 64)) == 4 * 64 * 4);
-  CHECK(device_backward_workspace_bytes(shaped(kBackwardStripTokens, 64)) == 4 * 64 * 4);
-  CHECK(device_backward_workspace_bytes(shaped(kBackwardStripTokens + 1, 64, true)) == 2 * 5 * 64 * 4);
-  CHECK(device_backward_workspace_bytes(shaped(5000000, 70000, true)) ==
-        std::size_t{(5000000 + kBackwardStripTokens - 1) / kBackwardStripTokens} * 5 * 70000 * 4);
-  // The largest problem that validation lets through.
-  CHECK(device_backward_workspace_bytes(shaped(std::int64_t{1} << 60, 1, true)) == (std::size_t{1} << 52) * 20);
+  CHECK(device_backward_workspace_bytes(shaped(1, 64, true)) == 5 * 64 * 4);
+  for (const std::int64_t tokens : {1000, 250340, 5000000}) {
+    const std::int64_t strips = max_backward_strips(tokens, 70000, CAKE_DTYPE_BF16);
+    CHECK(device_backward_workspace_bytes(shaped(tokens, 70000, true)) ==
+          static_cast<std::size_t>(strips) * 5 * 70000 * 4);
+    CHECK(planned(Pass::kBackward, shaped(tokens, 70000, true)).strips <= strips);
+  }
+  // The largest problems that validation lets through stay below 2^63 bytes.
+  CHECK(device_backward_workspace_bytes(shaped(std::int64_t{1} << 60, 1, true)) < std::size_t{1} << 62);
+  CHECK(device_backward_workspace_bytes(shaped(std::int64_t{1} << 29, 2147483647, true)) < std::size_t{1} << 62);
 }
 
 TEST_CASE("row alignment is the largest power of two, at most 16, that divides every pointer and row") {

@@ -1,6 +1,7 @@
 #include "runtime/route.hpp"
 
 #include <catch2/catch.hpp>
+#include <random>
 #include <vector>
 
 #include "tests/runtime/samples.hpp"
@@ -12,6 +13,12 @@ using cakejit::runtime::testing::caught;
 namespace {
 
 constexpr std::size_t kAlignments[] = {2, 4, 8, 16};
+
+constexpr std::int64_t kStripChannels[] = {1, 2, 3, 4, 8, 127, 128, 1160, 2048, 4096, 8192, 70000, 4177992, 2147483647};
+constexpr std::int64_t kStripTokenCounts[] = {0,    1,     3,      31,     32,      33,         4095,
+                                              4096, 16384, 250340, 262144, 5000000, 2147483647, std::int64_t{1} << 40};
+// From the smallest board to more than any GPU has, and nonsense.
+constexpr int kMultiprocessors[] = {-1, 0, 1, 2, 14, 20, 84, 108, 132, 148, 152, 188, 255, 256, 257, 1000, 2147483647};
 
 int element_bytes(cake_dtype dtype) {
   return dtype == CAKE_DTYPE_FP32 ? 4 : 2;
@@ -77,14 +84,61 @@ TEST_CASE("each route's tile keeps the kernels' rules") {
     const Specialization s = route(query, target);
     const int rings = s.pass == Pass::kForward ? 1 : 2;
     const int shared_bytes = rings * s.ring_groups * s.group_rows * s.block_threads * packet_bytes(s);
-    const bool sound = s.group_rows == 4 && s.strip_tokens % s.group_rows == 0 && s.block_threads % 32 == 0 &&
-                       s.block_threads <= 1024 && s.ring_groups >= 2 && shared_bytes <= 48 * 1024 &&
-                       (s.pass == Pass::kForward || s.strip_tokens == kBackwardStripTokens);
+    const bool sound = s.group_rows == 4 && s.block_threads % 32 == 0 && s.block_threads <= 1024 &&
+                       s.ring_groups >= 3 && shared_bytes <= 48 * 1024;
     if (!sound) {
       CAPTURE(query.channels, query.row_alignment, query.dtype, shared_bytes);
       CHECK(sound);
     }
   });
+}
+
+TEST_CASE("strips are whole groups of rows and the same for the same question, on every size of GPU") {
+  const jit::Target& target = jit::find_target("sm_90a");
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    for (const std::int64_t channels : kStripChannels) {
+      const Specialization s = route({.pass = pass, .channels = channels, .row_alignment = 8}, target);
+      for (const std::int64_t tokens : kStripTokenCounts) {
+        for (const int multiprocessors : kMultiprocessors) {
+          const int strip = strip_tokens(s, tokens, multiprocessors);
+          const bool sound = strip > 0 && strip % s.group_rows == 0 && strip <= 4096 &&
+                             strip == strip_tokens(s, tokens, multiprocessors);
+          CAPTURE(channels, tokens, multiprocessors, strip);
+          if (!sound) CHECK(sound);
+        }
+      }
+    }
+  }
+}
+
+// The workspace is sized without knowing the GPU or the alignment: a larger number of strips would write past its end.
+TEST_CASE("no route on any GPU cuts a backward into more strips than the workspace is sized for") {
+  const jit::Target& target = jit::find_target("sm_90a");
+  std::mt19937_64 random(20260101);
+  std::vector<std::int64_t> tokens(std::begin(kStripTokenCounts), std::end(kStripTokenCounts));
+  for (int i = 0; i < 300; ++i) tokens.push_back(static_cast<std::int64_t>(random() % (std::uint64_t{1} << (i % 31))));
+  std::vector<std::int64_t> channels(std::begin(kStripChannels), std::end(kStripChannels));
+  for (int i = 0; i < 60; ++i)
+    channels.push_back(1 + static_cast<std::int64_t>(random() % (std::uint64_t{1} << i % 20)));
+  for (const cake_dtype dtype : {CAKE_DTYPE_BF16, CAKE_DTYPE_FP16, CAKE_DTYPE_FP32}) {
+    for (const std::int64_t c : channels) {
+      for (const std::size_t alignment : kAlignments) {
+        if (alignment < static_cast<std::size_t>(element_bytes(dtype))) continue;
+        const Specialization s =
+            route({.pass = Pass::kBackward, .channels = c, .dtype = dtype, .row_alignment = alignment}, target);
+        for (const std::int64_t t : tokens) {
+          const std::int64_t most = max_backward_strips(t, c, dtype);
+          for (const int multiprocessors : kMultiprocessors) {
+            const std::int64_t strip = strip_tokens(s, t, multiprocessors);
+            const std::int64_t strips = t / strip + (t % strip != 0 ? 1 : 0);
+            if (strips <= most) continue;
+            CAPTURE(dtype, c, alignment, t, multiprocessors, strip);
+            CHECK(strips <= most);
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("better alignment never gives a narrower packet") {

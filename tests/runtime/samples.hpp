@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "cakejit/cake_causal_conv1d_det_train.h"
 #include "cakejit/error.hpp"
@@ -86,6 +88,13 @@ void set_code(Enum& field, int code) {
 // The pointer moved by some bytes; `const void*` members take it too.
 inline void* moved(const void* pointer, std::ptrdiff_t bytes) {
   return const_cast<char*>(static_cast<const char*>(pointer)) + bytes;
+}
+
+// The number that `constexpr int <name> = <number>;` gives in a kernel's text; -1 where there is none such.
+inline int source_constant(std::string_view text, const std::string& name) {
+  const std::string definition = "constexpr int " + name + " = ";
+  const std::size_t at = text.find(definition);
+  return at == std::string_view::npos ? -1 : std::atoi(text.data() + at + definition.size());
 }
 
 struct Caught {
