@@ -22,12 +22,16 @@ struct Tile {
 
 // Widest packets first. Measured on an H200 (docs/performance.md): 8-byte packets keep the registers of one thread low
 // enough for the bytes in flight that the memory needs; the narrow ones serve rows whose alignment allows no more.
-// Short forward strips keep the last wave short; long backward strips keep the partial sums few.
+// Short forward strips find the rows they share with their neighbour in L2 and keep the last wave short; long backward
+// strips keep the partial sums few.
 constexpr Tile kTiles[] = {
     {Pass::kForward, 8, 128, 4, 8, 16, 16},   {Pass::kForward, 4, 128, 4, 8, 16, 16},
     {Pass::kForward, 2, 128, 4, 8, 16, 16},   {Pass::kBackward, 8, 128, 3, 4, 32, 480},
     {Pass::kBackward, 4, 128, 3, 4, 32, 480}, {Pass::kBackward, 2, 128, 3, 4, 32, 480},
 };
+
+constexpr std::int64_t kMaxThreads = std::int64_t{1} << 31;
+constexpr std::int64_t kLongestStrip = std::int64_t{1} << 28;  // positions in a strip are 32-bit
 
 constexpr int kMaxMultiprocessors = 256;  // larger GPUs are treated as if they had these
 
@@ -81,8 +85,11 @@ int strip_tokens(const Specialization& s, std::int64_t tokens, int multiprocesso
   const std::int64_t work =
       tokens > (std::int64_t{1} << 62) / row_threads ? std::int64_t{1} << 62 : tokens * row_threads;
   const std::int64_t waves = std::max<std::int64_t>(1, ceil_div(work, wave_threads * tile.max_strip_tokens));
-  const std::int64_t strip = ceil_div(ceil_div(work, waves * wave_threads), s.group_rows) * s.group_rows;
-  return static_cast<int>(std::clamp<std::int64_t>(strip, tile.min_strip_tokens, tile.max_strip_tokens));
+  const std::int64_t even =
+      std::clamp<std::int64_t>(ceil_div(work, waves * wave_threads), tile.min_strip_tokens, tile.max_strip_tokens);
+  // The kernels number their threads in 32 bits: the largest problems get longer strips.
+  const std::int64_t strip = std::max(even, ceil_div(work, kMaxThreads));
+  return static_cast<int>(std::min(ceil_div(strip, s.group_rows) * s.group_rows, kLongestStrip));
 }
 
 // strip_tokens' arithmetic from above: waves < work / (wave_threads * max) + 1, so strips < tokens / max + wave_threads
