@@ -2,5 +2,18 @@
 #pragma once
 
 #include <catch2/catch_all.hpp>
+#include <string>
 
 using Catch::Approx;
+
+namespace Catch {
+
+using Matchers::EndsWith;
+using Matchers::StartsWith;
+
+// v3's own Contains looks for elements of a range.
+inline auto Contains(const std::string& text) {
+  return Matchers::ContainsSubstring(text);
+}
+
+}  // namespace Catch
