@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <set>
 
 #include "jit/cubin.hpp"
 #include "tests/kernels/sass.hpp"
@@ -130,10 +131,18 @@ void check_all_code(const std::vector<Built>& libraries, const std::string& nvdi
       errors[i] = error.what();
     }
   });
+  std::set<std::string_view> undecodable;
   for (std::size_t i = 0; i < libraries.size(); ++i) {
+    if (errors[i].find("Cannot decode architecture") != std::string::npos) {
+      undecodable.insert(libraries[i].variant.target->name);
+      continue;
+    }
     CAPTURE(errors[i]);
     CHECK(errors[i].empty());
     if (errors[i].empty()) check_code(libraries[i], kernels[i]);
+  }
+  for (const std::string_view target : undecodable) {
+    WARN("SKIPPED: " << nvdisasm << " is too old to read the machine code of " << target);
   }
 }
 
@@ -168,7 +177,9 @@ TEST_CASE("with a newer toolkit, the main routes compile for sm_107a in the same
   if (!toolchain) return;
   const jit::Target& target = jit::find_target("sm_107a");
   REQUIRE(knows(*toolchain, target));
-  for (const Built& built : build_all(main_routes(target), *toolchain)) check_facts(built);
+  const std::vector<Built> libraries = build_all(main_routes(target), *toolchain);
+  for (const Built& built : libraries) check_facts(built);
+  if (const char* nvdisasm = disassembler()) check_all_code(libraries, nvdisasm);
 }
 
 TEST_CASE("instructions are counted per kernel, by opcode and width, without ptxas' filler loads") {
