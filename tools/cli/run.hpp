@@ -5,8 +5,8 @@
 
 namespace cakejit::cli {
 
-// Runs `body` and returns the process' exit status. CLI11's parse errors and help requests, cakejit::Error and other exceptions that
-// leave `body` are turned into messages ("<tool>: error: ...") and statuses.
+// Runs `body` and returns the process' exit status. CLI11's parse errors and help requests, cakejit::Error and other
+// exceptions that leave `body` are turned into messages ("<tool>: error: ...") and statuses.
 int run(const char* tool, int argc, char** argv, int (*body)(int argc, char** argv));
 
 // app.parse, but prints the help or version that was asked for before it leaves.
