@@ -1,5 +1,6 @@
 #include "runtime/host_cache.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <set>

@@ -1,5 +1,6 @@
 #include "runtime/library_table.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
