@@ -128,6 +128,7 @@ Entry Store::read_verified(const std::string& name, bool with_source) const {
 }
 
 std::optional<Entry> Store::load(const Request& request) const {
+  if (!is_library_name(request.name)) return std::nullopt;
   try {
     if (!files_->status(entry_path(request.name))) return std::nullopt;
     if (const std::string why = distrust(request.name); !why.empty()) {
