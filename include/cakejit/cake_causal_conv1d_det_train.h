@@ -75,7 +75,7 @@ typedef struct cake_causal_conv1d_det_train_backward_args {
   size_t workspace_bytes;
 } cake_causal_conv1d_det_train_backward_args;
 
-typedef enum cake_pass { CAKE_PASS_FORWARD = 1, CAKE_PASS_BACKWARD = 2 } cake_pass;
+typedef CAKE_ENUM(cake_pass) { CAKE_PASS_FORWARD = 1, CAKE_PASS_BACKWARD = 2 } cake_pass;
 
 /* 1 if the problem can be run for the passes in the mask `passes` (cake_pass values or-ed), else 0. On 0, *reason (if
  * reason is not NULL) is a message valid until this thread's next failing call. Needs no GPU. */

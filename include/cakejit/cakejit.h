@@ -35,7 +35,7 @@ CAKE_API const char* cake_version(void);
  */
 CAKE_API const char* cake_last_error(void);
 
-typedef enum cake_dtype {
+typedef CAKE_ENUM(cake_dtype) {
   CAKE_DTYPE_NONE = 0, /* only where a tensor is optional and absent */
   CAKE_DTYPE_BF16 = 1,
   CAKE_DTYPE_FP16 = 2,
@@ -44,9 +44,9 @@ typedef enum cake_dtype {
   CAKE_DTYPE_INT64 = 5
 } cake_dtype;
 
-typedef enum cake_activation { CAKE_ACTIVATION_IDENTITY = 0, CAKE_ACTIVATION_SILU = 1 } cake_activation;
+typedef CAKE_ENUM(cake_activation) { CAKE_ACTIVATION_IDENTITY = 0, CAKE_ACTIVATION_SILU = 1 } cake_activation;
 
-typedef enum cake_device {
+typedef CAKE_ENUM(cake_device) {
   CAKE_DEVICE_HOST = 0, /* every pointer is host memory; the stream is ignored; the call returns when done */
   CAKE_DEVICE_CUDA = 1  /* pointers are memory of the calling thread's current CUDA context */
 } cake_device;

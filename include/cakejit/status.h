@@ -9,13 +9,21 @@
 #define CAKE_API
 #endif
 
+/* Enums are ints on both sides of the ABI: in C++ a value that is none of the names is then still a value, which can be
+ * checked and refused. */
+#ifdef __cplusplus
+#define CAKE_ENUM(name) enum name : int
+#else
+#define CAKE_ENUM(name) enum name
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Every entry point returns one of these. On anything but CAKE_STATUS_OK, cake_last_error() holds the
  * message: what was wrong, where, the value found, what is allowed, what to do. Numbers never change. */
-typedef enum cake_status {
+typedef CAKE_ENUM(cake_status) {
   CAKE_STATUS_OK = 0,
   CAKE_STATUS_INVALID_ARGUMENT = 1,  /* an argument is outside its documented range; nothing was written */
   CAKE_STATUS_UNSUPPORTED = 2,       /* valid, but this build, device or target cannot do it */
