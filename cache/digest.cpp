@@ -30,6 +30,12 @@ std::string Digest::hex() const {
   return text;
 }
 
+std::uint64_t Digest::low64() const {
+  std::uint64_t value = 0;
+  for (std::size_t i = 8; i < bytes_.size(); ++i) value = value << 8 | bytes_[i];
+  return value;
+}
+
 std::optional<Digest> Digest::parse(std::string_view text) {
   std::array<std::uint8_t, 16> bytes{};
   if (text.size() != 2 * bytes.size()) return std::nullopt;

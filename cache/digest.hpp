@@ -18,6 +18,8 @@ class Digest {
   [[nodiscard]] std::string hex() const;
   // nullopt unless `text` is exactly 32 lower-case hex digits.
   static std::optional<Digest> parse(std::string_view text);
+  // The last 8 bytes as a number.
+  [[nodiscard]] std::uint64_t low64() const;
 
   friend bool operator==(const Digest&, const Digest&) = default;
   friend auto operator<=>(const Digest&, const Digest&) = default;

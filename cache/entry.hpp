@@ -44,6 +44,7 @@ struct Manifest {
   double link_ms = 0;
   std::int64_t created_unix_s = 0;
   std::vector<EntryFacts> entries;
+  std::string derived_from;  // the portable library that this one was linked from; "" for one compiled for its target
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
@@ -52,6 +53,11 @@ struct Manifest {
 // input as hostile (sizes bounded, types checked, names checked).
 std::string to_json(const Manifest& manifest);
 Manifest parse_manifest(std::string_view json);
+
+// The text as it lies on disk: the same JSON with a checksum of everything before it as its last field. unseal throws
+// Error(CACHE) if one byte of it has changed, and returns the text, which parse_manifest takes.
+std::string seal_manifest(std::string json);
+std::string_view unseal_manifest(std::string_view text);
 
 struct Entry {
   Manifest manifest;

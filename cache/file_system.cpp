@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "cakejit/error.hpp"
 
@@ -18,8 +19,10 @@ namespace cakejit::cache {
 namespace {
 
 [[noreturn]] void fail(const char* doing, const Path& path, int error) {
-  throw Error(CAKE_STATUS_CACHE,
-              fmt::format("cannot {} {}: {}", doing, path.string(), std::generic_category().message(error)));
+  const std::string what =
+      fmt::format("cannot {} {}: {}", doing, path.string(), std::generic_category().message(error));
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) throw ShortageError(CAKE_STATUS_CACHE, what);
+  throw Error(CAKE_STATUS_CACHE, what);
 }
 
 class FileDescriptor {
@@ -28,6 +31,7 @@ class FileDescriptor {
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
   [[nodiscard]] int get() const { return fd_; }
@@ -40,18 +44,105 @@ class FileDescriptor {
 
 FileStatus to_status(const struct stat& s) {
   FileStatus status;
+  status.identity = {s.st_dev, s.st_ino};
   if (S_ISREG(s.st_mode)) status.kind = FileStatus::Kind::kRegular;
   if (S_ISDIR(s.st_mode)) status.kind = FileStatus::Kind::kDirectory;
   status.permissions = s.st_mode & 07777;
   status.owner = s.st_uid;
   status.bytes = static_cast<std::uint64_t>(s.st_size);
   status.modified_unix_s = s.st_mtime;
+  status.modified_unix_ns = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
   return status;
 }
 
 bool is_absent(int error) {
   return error == ENOENT || error == ENOTDIR;
 }
+
+// Reads a regular file below `folder` (AT_FDCWD: anywhere). `shown` is its path for messages.
+std::optional<std::string> read_at(int folder, const char* name, const Path& shown, std::size_t max_bytes) {
+  // Without O_NONBLOCK a planted FIFO would hang the reader for ever.
+  const FileDescriptor file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) {
+    if (is_absent(errno)) return std::nullopt;
+    fail("open", shown, errno);
+  }
+  struct stat s {};
+  if (::fstat(file.get(), &s) != 0) fail("look at", shown, errno);
+  if (!S_ISREG(s.st_mode)) throw Error(CAKE_STATUS_CACHE, fmt::format("{} is not a regular file", shown.string()));
+  if (static_cast<std::uint64_t>(s.st_size) > max_bytes) {
+    throw Error(CAKE_STATUS_CACHE,
+                fmt::format("{} has {} bytes; at most {} are allowed", shown.string(), s.st_size, max_bytes));
+  }
+  std::string bytes(static_cast<std::size_t>(s.st_size), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("read", shown, errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+void write_all(const FileDescriptor& file, std::string_view bytes, const Path& shown) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail("write", shown, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+class RealDirectory final : public Directory {
+ public:
+  RealDirectory(FileDescriptor handle, Path path) : handle_(std::move(handle)), path_(std::move(path)) {}
+
+  FileStatus status() const override {
+    struct stat s {};
+    if (::fstat(handle_.get(), &s) != 0) fail("look at", path_, errno);
+    return to_status(s);
+  }
+
+  std::unique_ptr<Directory> open(const std::string& name) const override {
+    return open_at(handle_.get(), name.c_str(), path_ / name, O_NOFOLLOW);
+  }
+
+  std::optional<std::string> read(const std::string& name, std::size_t max_bytes) const override {
+    return read_at(handle_.get(), name.c_str(), path_ / name, max_bytes);
+  }
+
+  void append(const std::string& name, std::string_view bytes, mode_t permissions) const override {
+    const FileDescriptor file(::openat(handle_.get(), name.c_str(),
+                                       O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+                                       permissions));
+    if (file.get() < 0) fail("open", path_ / name, errno);
+    write_all(file, bytes, path_ / name);
+  }
+
+  static std::unique_ptr<Directory> open_at(int folder, const char* name, const Path& shown, int flags) {
+    FileDescriptor handle(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+    if (handle.get() >= 0) return std::make_unique<RealDirectory>(std::move(handle), shown);
+    if (errno == ENOENT) return nullptr;
+    fail("open the directory", shown, errno);
+  }
+
+ private:
+  FileDescriptor handle_;
+  Path path_;
+};
+
+// An open file description's lock goes with its descriptor, and so with the process; unlike the older kind it also
+// excludes other threads, and isn't lost when another descriptor of the file is closed.
+class RangeLock final : public HeldLock {
+ public:
+  explicit RangeLock(FileDescriptor handle) : handle_(std::move(handle)) {}
+
+ private:
+  FileDescriptor handle_;
+};
 
 class RealFileSystem final : public FileSystem {
  public:
@@ -63,30 +154,7 @@ class RealFileSystem final : public FileSystem {
   }
 
   std::optional<std::string> read(const Path& path, std::size_t max_bytes) const override {
-    // Without O_NONBLOCK a planted FIFO would hang the reader for ever.
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    if (file.get() < 0) {
-      if (is_absent(errno)) return std::nullopt;
-      fail("open", path, errno);
-    }
-    struct stat s {};
-    if (::fstat(file.get(), &s) != 0) fail("look at", path, errno);
-    if (!S_ISREG(s.st_mode)) throw Error(CAKE_STATUS_CACHE, fmt::format("{} is not a regular file", path.string()));
-    if (static_cast<std::uint64_t>(s.st_size) > max_bytes) {
-      throw Error(CAKE_STATUS_CACHE,
-                  fmt::format("{} has {} bytes; at most {} are allowed", path.string(), s.st_size, max_bytes));
-    }
-    std::string bytes(static_cast<std::size_t>(s.st_size), '\0');
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail("read", path, errno);
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    bytes.resize(done);
-    return bytes;
+    return read_at(AT_FDCWD, path.c_str(), path, max_bytes);
   }
 
   std::vector<std::string> list(const Path& directory) const override {
@@ -121,12 +189,7 @@ class RealFileSystem final : public FileSystem {
   void write_new(const Path& path, std::string_view bytes, mode_t permissions) override {
     FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions));
     if (file.get() < 0) fail("create", path, errno);
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail("write", path, errno);
-      bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
+    write_all(file, bytes, path);
     if (::fsync(file.get()) != 0) fail("sync", path, errno);
     if (file.close() != 0) fail("close", path, errno);
   }
@@ -144,10 +207,51 @@ class RealFileSystem final : public FileSystem {
     fail("rename to", to, errno);
   }
 
-  void remove_tree(const Path& directory) override {
+  void remove_tree(const Path& path) override {
     std::error_code error;
-    std::filesystem::remove_all(directory, error);
-    if (error) fail("remove", directory, error.value());
+    std::filesystem::remove_all(path, error);
+    if (error && !is_absent(error.value())) fail("remove", path, error.value());
+  }
+
+  std::unique_ptr<Directory> open_directory(const Path& path) const override {
+    return RealDirectory::open_at(AT_FDCWD, path.c_str(), path, 0);
+  }
+
+  bool create(const Path& path, std::string_view bytes, mode_t permissions) override {
+    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions));
+    if (file.get() < 0 && errno == EEXIST) return false;
+    if (file.get() < 0) fail("create", path, errno);
+    write_all(file, bytes, path);
+    return true;
+  }
+
+  void overwrite(const Path& path, std::uint64_t offset, std::string_view bytes, mode_t permissions) override {
+    const FileDescriptor file(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, permissions));
+    if (file.get() < 0) fail("open", path, errno);
+    if (::lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("seek in", path, errno);
+    write_all(file, bytes, path);
+  }
+
+  void touch(const Path& path) override {
+    if (::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) != 0) fail("touch", path, errno);
+  }
+
+  std::unique_ptr<HeldLock> try_lock(const Path& path, std::uint64_t key, mode_t permissions) override {
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, permissions));
+    if (file.get() < 0) fail("open", path, errno);
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = static_cast<off_t>(key & (~std::uint64_t{0} >> 2));
+    range.l_len = 1;
+    if (::fcntl(file.get(), F_OFD_SETLK, &range) == 0) return std::make_unique<RangeLock>(std::move(file));
+    if (errno == EAGAIN || errno == EACCES) return nullptr;
+    if (errno == ENOLCK || errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP) {
+      throw LocksUnsupported(CAKE_STATUS_CACHE, fmt::format("the file system of {} has no locks: {}", path.string(),
+                                                            std::generic_category().message(errno)));
+    }
+    fail("lock", path, errno);
   }
 };
 

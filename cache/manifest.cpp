@@ -151,7 +151,7 @@ std::string to_json(const Manifest& m) {
                           {"spill_store_bytes", e.spill_store_bytes},
                           {"spill_load_bytes", e.spill_load_bytes}});
   }
-  const Json json = {{"format", kFormat},
+  Json json = {{"format", kFormat},
                      {"name", m.name},
                      {"digest", m.digest},
                      {"target", m.target},
@@ -170,7 +170,34 @@ std::string to_json(const Manifest& m) {
                      {"link_ms", m.link_ms},
                      {"created_unix_s", m.created_unix_s},
                      {"entries", std::move(entry_list)}};
+  if (!m.derived_from.empty()) json["derived_from"] = m.derived_from;
   return json.dump(2) + "\n";
+}
+
+namespace {
+
+constexpr std::string_view kJsonEnd = "\n}\n";
+
+// What seal_manifest puts in the place of kJsonEnd.
+std::string seal_of(std::string_view body) {
+  return fmt::format(",\n  \"checksum\": \"{}\"{}", xxh3_128(body).hex(), kJsonEnd);
+}
+
+}  // namespace
+
+std::string seal_manifest(std::string json) {
+  if (!json.ends_with(kJsonEnd)) throw Error(CAKE_STATUS_INTERNAL, "a manifest's text does not end as one");
+  json.resize(json.size() - kJsonEnd.size());
+  return json + seal_of(json);
+}
+
+std::string_view unseal_manifest(std::string_view text) {
+  static const std::size_t kSealBytes = seal_of("").size();
+  const std::string_view body = text.substr(0, text.size() - std::min(text.size(), kSealBytes));
+  if (body.empty() || text.substr(body.size()) != seal_of(body)) {
+    throw Error(CAKE_STATUS_CACHE, "manifest.json does not have the checksum that it ends with");
+  }
+  return text;
 }
 
 Manifest parse_manifest(std::string_view text_of_json) {
@@ -200,6 +227,10 @@ Manifest parse_manifest(std::string_view text_of_json) {
   m.created_unix_s =
       static_cast<std::int64_t>(whole(json, "created_unix_s", std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
   m.entries = entries(json);
+  if (json.contains("derived_from")) {
+    m.derived_from = text(json, "derived_from");
+    if (!is_library_name(m.derived_from)) reject("derived_from", m.derived_from, "the name of a library");
+  }
   return m;
 }
 

@@ -1,74 +1,49 @@
 #include "cache/store.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <random>
 
+#include "cache/entry_files.hpp"
+#include "cache/eviction.hpp"
+#include "cache/temporary.hpp"
 #include "cakejit/error.hpp"
 
 namespace cakejit::cache {
 namespace {
 
-constexpr const char* kVersionFolder = "v1";
-constexpr const char* kTemporaries = "tmp";
-constexpr const char* kQuarantine = "quarantine";
 constexpr std::size_t kMaxQuarantined = 16;
-constexpr std::size_t kMaxManifestBytes = 1 << 20;
-constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
-// A build takes seconds; a temporary folder this old belongs to a writer that died.
-constexpr std::int64_t kStaleAfterSeconds = 3600;
-
-const char* code_file(CodeKind kind) {
-  return kind == CodeKind::kCubin ? "code.cubin" : "code.ltoir";
-}
-
-[[noreturn]] void damaged(const std::string& what) {
-  throw Error(CAKE_STATUS_CACHE, what);
-}
-
-// No other process or thread makes the same one: process, time and chance.
-std::string unique_suffix() {
-  static thread_local std::mt19937_64 generator{std::random_device{}()};
-  return fmt::format("{}.{:016x}", ::getpid(), generator());
-}
-
-std::int64_t now_unix_s() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string_view digest_of(std::string_view name) {
-  return name.substr(name.find("train_") + 6, 32);
-}
+// An entry that is replaced while it is read is read again, but not for ever.
+constexpr int kMaxReads = 3;
 
 void check_identity(const Request& request, const Manifest& manifest) {
   const auto same = [](const char* field, const auto& has, const auto& wanted) {
-    if (has != wanted) damaged(fmt::format("its {} is {}, not {}", field, has, wanted));
+    if (has != wanted) throw Error(CAKE_STATUS_CACHE, fmt::format("its {} is {}, not {}", field, has, wanted));
   };
   same("digest", manifest.digest, request.digest);
   same("target", manifest.target, request.target);
   same("ABI version", manifest.abi_version, request.abi_version);
+  same("code", std::string_view(code_file(manifest.code_kind)), std::string_view(code_file(request.code_kind)));
 }
 
-void check_bytes(const char* file, std::string_view bytes, std::uint64_t size, const std::string& checksum) {
-  if (bytes.size() != size) damaged(fmt::format("{} has {} bytes, its manifest says {}", file, bytes.size(), size));
-  if (const std::string found = xxh3_128(bytes).hex(); found != checksum) {
-    damaged(fmt::format("{} has checksum {}, its manifest says {}", file, found, checksum));
+// Before anything is read, so that whoever evicts sees it. A folder that can't be written is no reason not to read.
+void note_use(const Directory& entry, const Layout& layout) {
+  try {
+    entry.append(kUsesFile, ".", layout.file_mode());
+  } catch (const Error&) {
   }
-}
-
-std::string required(std::optional<std::string> bytes, const char* file) {
-  if (!bytes) damaged(fmt::format("{} is missing", file));
-  return *std::move(bytes);
 }
 
 }  // namespace
 
 Store::Store(Path root, Access access, std::shared_ptr<spdlog::logger> log, std::shared_ptr<FileSystem> files,
-             Sharing sharing)
-    : root_(std::move(root)), access_(access), log_(std::move(log)), files_(std::move(files)), sharing_(sharing) {}
+             const StoreOptions& options)
+    : layout_{std::move(root), options.sharing},
+      access_(access),
+      log_(std::move(log)),
+      files_(std::move(files)),
+      caps_(options.caps),
+      counters_(files_, layout_, log_) {}
 
 Path Store::entry_path(const std::string& name) const {
   if (!is_library_name(name)) {
@@ -76,166 +51,174 @@ Path Store::entry_path(const std::string& name) const {
                                                "hex digits>[_kcp]",
                                                name));
   }
-  return root_ / kVersionFolder / digest_of(name).substr(0, 2) / name;
+  return layout_.entry(name);
 }
 
-namespace {
-
-std::string distrust_directory(const FileSystem& files, const Path& directory) {
-  const auto status = files.status(directory);
-  if (!status) return {};
-  if (status->kind != FileStatus::Kind::kDirectory) return fmt::format("{} is no directory", directory.string());
-  if (status->owner != ::geteuid() && status->owner != 0) {
-    return fmt::format("{} belongs to user {}, neither to this user ({}) nor to root", directory.string(),
-                       status->owner, ::geteuid());
-  }
-  if ((status->permissions & 0022) != 0) {
-    return fmt::format("{} can be written by others (mode {:04o}); remove that with chmod go-w", directory.string(),
-                       status->permissions);
-  }
-  return {};
+void Store::require_writable() const {
+  if (access_ == Access::kReadWrite) return;
+  throw Error(CAKE_STATUS_CACHE,
+              fmt::format("{} is a read-only layer; nothing is changed there", layout_.root.string()));
 }
 
-}  // namespace
-
-std::string Store::distrust(const std::string& name) const {
-  // The root itself may be a symbolic link of the operator's making; below it nothing may.
-  std::error_code error;
-  const Path real_root = std::filesystem::weakly_canonical(root_, error);
-  const Path path = entry_path(name);
-  for (const Path& directory : {error ? root_ : real_root, root_ / kVersionFolder, path.parent_path(), path}) {
-    if (std::string why = distrust_directory(*files_, directory); !why.empty()) return why;
-  }
-  return {};
-}
-
-Entry Store::read_verified(const std::string& name, bool with_source) const {
-  const Path path = entry_path(name);
-  Entry entry;
-  entry.manifest = parse_manifest(required(files_->read(path / "manifest.json", kMaxManifestBytes), "manifest.json"));
-  const Manifest& m = entry.manifest;
-  if (m.name != name) damaged(fmt::format("its manifest is that of {}", m.name));
-  if (m.digest != digest_of(name)) damaged(fmt::format("its manifest's digest is {}", m.digest));
-  if (m.code_bytes == 0) damaged("its code is empty");
-  const char* file = code_file(m.code_kind);
-  entry.code = required(files_->read(path / file, m.code_bytes), file);
-  check_bytes(file, entry.code, m.code_bytes, m.code_checksum);
-  if (with_source) {
-    entry.source = required(files_->read(path / "source.cu", kMaxSourceBytes), "source.cu");
-    check_bytes("source.cu", entry.source, m.source_bytes, m.source_checksum);
-  }
-  return entry;
+void Store::warn_once(const std::string& message) const {
+  log_->log(warned_->exchange(true) ? spdlog::level::debug : spdlog::level::warn, message);
 }
 
 std::optional<Entry> Store::load(const Request& request) const {
   if (!is_library_name(request.name)) return std::nullopt;
-  try {
-    if (!files_->status(entry_path(request.name))) return std::nullopt;
-    if (const std::string why = distrust(request.name); !why.empty()) {
-      log_->warn("nothing is loaded from the cache {}: {}", root_.string(), why);
+  for (int reads = 1;; ++reads) {
+    std::optional<FileIdentity> seen;
+    try {
+      const auto folder = open_entry(*files_, layout_, request.name);
+      if (!folder) return std::nullopt;
+      seen = folder->status().identity;
+      if (access_ == Access::kReadWrite) note_use(*folder, layout_);
+      Entry entry = read_entry(*folder, request.name, false);
+      check_identity(request, entry.manifest);
+      return entry;
+    } catch (const ShortageError& error) {
+      log_->warn("cache entry {} in {} could not be read now: {}", request.name, layout_.root.string(), error.what());
+      return std::nullopt;
+    } catch (const Unreachable& error) {
+      // Of a writable directory the first publish says so.
+      if (access_ == Access::kReadOnly) warn_once(error.what());
+      return std::nullopt;
+    } catch (const Distrusted& error) {
+      warn_once(fmt::format("nothing is loaded from the cache {}: {}", layout_.root.string(), error.what()));
+      return std::nullopt;
+    } catch (const Error& error) {
+      try {
+        if (reads < kMaxReads && identity(request.name) != seen) continue;
+      } catch (const Error&) {
+        // Then it is as bad as it looked.
+      }
+      log_->warn("cache entry {} in {} is not usable: {}. It is rebuilt or taken from the next layer.", request.name,
+                 layout_.root.string(), error.what());
+      if (access_ == Access::kReadWrite) (void)try_set_aside(request.name, seen);
       return std::nullopt;
     }
-    Entry entry = read_verified(request.name, false);
-    check_identity(request, entry.manifest);
-    return entry;
-  } catch (const Error& error) {
-    log_->warn("cache entry {} in {} is not usable: {}. It is rebuilt or taken from the next layer.", request.name,
-               root_.string(), error.what());
-    if (access_ == Access::kReadWrite) set_aside(request.name);
-    return std::nullopt;
   }
 }
 
-void Store::write_entry(const Path& directory, const Entry& entry) const {
-  files_->make_directories(directory, directory_mode());
-  files_->write_new(directory / code_file(entry.manifest.code_kind), entry.code, file_mode());
-  files_->write_new(directory / "source.cu", entry.source, file_mode());
-  files_->write_new(directory / "manifest.json", to_json(entry.manifest), file_mode());
-  files_->sync_directory(directory);
+std::optional<FileIdentity> Store::identity(const std::string& name) const {
+  const auto status = files_->status(entry_path(name));
+  return status ? std::optional(status->identity) : std::nullopt;
 }
 
-void Store::publish(const Entry& entry) const {
+void Store::publish(const Entry& entry, Existing existing) const {
   const std::string& name = entry.manifest.name;
-  const Path target = entry_path(name);
-  if (access_ != Access::kReadWrite) {
-    throw Error(CAKE_STATUS_CACHE, fmt::format("{} is a read-only layer; nothing is published there", root_.string()));
-  }
-  check_bytes("the code", entry.code, entry.manifest.code_bytes, entry.manifest.code_checksum);
-  const Path temporaries = root_ / kVersionFolder / kTemporaries;
-  const Path temporary = temporaries / fmt::format("{}.{}", name, unique_suffix());
+  (void)entry_path(name);
+  require_writable();
+  require_consistent(entry);
   try {
-    if (const std::string why = distrust(name); !why.empty()) throw Error(CAKE_STATUS_CACHE, why);
-    files_->make_directories(temporaries, directory_mode());
-    files_->make_directories(target.parent_path(), directory_mode());
-    write_entry(temporary, entry);
-    if (files_->rename_directory(temporary, target) == RenameResult::kTargetExists) {
-      const Request same{name, entry.manifest.digest, entry.manifest.target, entry.manifest.abi_version};
-      // load() sets a damaged one aside, which makes room for ours. Whoever is quicker than our second try has a sound
-      // one.
-      if (!load(same)) (void)files_->rename_directory(temporary, target);
-    }
-    files_->sync_directory(target.parent_path());
-    files_->remove_tree(temporary);
+    require_trusted(name);
+    const Temporary temporary(*files_, layout_, name);
+    write_entry(*files_, layout_, temporary.path(), entry);
+    place(temporary.path(), entry, existing);
   } catch (const Error& error) {
-    try {
-      files_->remove_tree(temporary);
-    } catch (const Error& second) {
-      log_->debug("{}", second.what());  // swept when it is old
-    }
     throw Error(CAKE_STATUS_CACHE,
                 fmt::format("{} is not kept in the cache {}: {}. Free space there, make it writable, or "
                             "set CAKEJIT_CACHE_DIR to another directory.",
-                            name, root_.string(), error.what()));
+                            name, layout_.root.string(), error.what()));
   }
-  sweep_temporaries();
 }
 
-void Store::set_aside(const std::string& name) const {
-  const Path quarantine = root_ / kVersionFolder / kQuarantine;
+// Code would not be loaded from where others can write, so none is put there either.
+void Store::require_trusted(const std::string& name) const {
   try {
-    files_->make_directories(quarantine, directory_mode());
-    const auto kept = files_->list(quarantine);
-    if (kept.size() >= kMaxQuarantined) files_->remove_tree(quarantine / kept.front());
-    const Path source = entry_path(name);
-    const Path target = quarantine / fmt::format("{:012}.{}.{}", now_unix_s(), name, unique_suffix());
-    if (files_->rename_directory(source, target) == RenameResult::kTargetExists) files_->remove_tree(source);
+    (void)open_entry(*files_, layout_, name);
+  } catch (const Distrusted&) {
+    throw;
+  } catch (const Error&) {
+    // An entry that is no folder is set aside in its turn; a root that can't be opened fails in what comes next.
+  }
+}
+
+void Store::place(const Path& temporary, const Entry& entry, Existing existing) const {
+  const Manifest& m = entry.manifest;
+  const Path target = layout_.entry(m.name);
+  files_->make_directories(target.parent_path(), layout_.directory_mode());
+  bool placed = files_->rename_directory(temporary, target) == RenameResult::kRenamed;
+  if (!placed && (existing == Existing::kReplace || !load({m.name, m.digest, m.target, m.abi_version, m.code_kind}))) {
+    // Makes room; load() did already if the one there was damaged. Whoever is quicker than our second try has a sound
+    // one.
+    if (existing == Existing::kReplace) (void)remove(m.name);
+    placed = files_->rename_directory(temporary, target) == RenameResult::kRenamed;
+  }
+  files_->sync_directory(target.parent_path());
+  if (placed) {
+    keep_below_caps(
+        counters_.add({.builds = 1, .entries = 1, .bytes = static_cast<std::int64_t>(written_bytes(entry))}));
+  }
+}
+
+void Store::keep_below_caps(const Counters& now) const {
+  const bool is_over = (caps_.bytes != 0 && static_cast<std::uint64_t>(now.bytes) > caps_.bytes) ||
+                       (caps_.entries != 0 && static_cast<std::uint64_t>(now.entries) > caps_.entries);
+  if (!is_over) return;
+  try {
+    const Evicted evicted = evict(*this, caps_);
+    log_->info("{}: evicted {} of {} entries, the least recently used ones", layout_.root.string(),
+               evicted.names.size(), evicted.before.entries);
+  } catch (const Error& error) {
+    log_->debug("{}: nothing is evicted: {}", layout_.root.string(), error.what());
+  }
+}
+
+bool Store::try_set_aside(const std::string& name, const std::optional<FileIdentity>& only) const {
+  try {
+    if (only && identity(name) != only) return false;
+    quarantine(name);
+    return true;
   } catch (const Error& error) {
     log_->warn("could not set the damaged entry {} aside: {}", name, error.what());
+    return false;
   }
 }
 
-void Store::sweep_temporaries() const {
-  const Path temporaries = root_ / kVersionFolder / kTemporaries;
+void Store::quarantine(const std::string& name) const {
+  require_writable();
+  const Path folder = layout_.quarantine();
+  files_->make_directories(folder, layout_.directory_mode());
+  auto kept = files_->list(folder);
+  while (kept.size() >= kMaxQuarantined) {
+    files_->remove_tree(folder / kept.front());
+    kept.erase(kept.begin());
+  }
+  const Path source = entry_path(name);
+  const auto bytes = static_cast<std::int64_t>(entry_usage(*files_, layout_, name).bytes);
+  for (int attempt = 0;; ++attempt) {
+    const Path target = folder / fmt::format("{:012}.{}.{}", now_unix_s(), name, attempt);
+    if (files_->status(target)) continue;
+    if (files_->rename_directory(source, target) == RenameResult::kRenamed) break;
+  }
+  counters_.add({.damaged = 1, .entries = -1, .bytes = -bytes});
+}
+
+void Store::sweep() const {
+  if (access_ != Access::kReadWrite) return;
   try {
-    for (const std::string& name : files_->list(temporaries)) {
-      const auto status = files_->status(temporaries / name);
-      if (status && now_unix_s() - status->modified_unix_s > kStaleAfterSeconds)
-        files_->remove_tree(temporaries / name);
-    }
+    sweep_temporaries(*files_, layout_, now_unix_s());
   } catch (const Error& error) {
-    log_->debug("could not sweep {}: {}", temporaries.string(), error.what());
+    log_->debug("could not sweep {}: {}", layout_.temporaries().string(), error.what());
   }
 }
 
-std::vector<Manifest> Store::list(std::vector<Damage>* damaged_entries, bool verify_code) const {
+std::vector<Manifest> Store::list(std::vector<Damage>* damaged, bool verify_code) const {
   std::vector<Manifest> manifests;
-  const Path top = root_ / kVersionFolder;
-  for (const std::string& shard : files_->list(top)) {
+  for (const std::string& shard : files_->list(layout_.version())) {
     if (shard.size() != 2) continue;
-    for (const std::string& name : files_->list(top / shard)) {
-      const Path path = top / shard / name;
+    for (const std::string& name : files_->list(layout_.version() / shard)) {
+      const Path path = layout_.version() / shard / name;
       try {
-        if (verify_code) {
-          if (const std::string why = distrust(name); !why.empty()) damaged(why);
-          manifests.push_back(read_verified(name, true).manifest);
-          continue;
+        if (!is_library_name(name) || shard_of(name) != shard) {
+          throw Error(CAKE_STATUS_CACHE, "its name is not that of a library, or it lies in the wrong folder");
         }
-        Manifest manifest =
-            parse_manifest(required(files_->read(path / "manifest.json", kMaxManifestBytes), "manifest.json"));
-        if (manifest.name != name) damaged(fmt::format("its manifest is that of {}", manifest.name));
-        manifests.push_back(std::move(manifest));
+        const auto folder = verify_code ? open_entry(*files_, layout_, name) : files_->open_directory(path);
+        if (!folder) continue;
+        manifests.push_back(verify_code ? read_entry(*folder, name, true).manifest : read_manifest(*folder, name));
       } catch (const Error& error) {
-        if (damaged_entries != nullptr) damaged_entries->push_back({path, error.what()});
+        if (damaged != nullptr && files_->status(path)) damaged->push_back({path, error.what()});
       }
     }
   }
@@ -244,23 +227,24 @@ std::vector<Manifest> Store::list(std::vector<Damage>* damaged_entries, bool ver
 }
 
 std::optional<Entry> Store::read(const std::string& name) const {
-  if (!files_->status(entry_path(name))) return std::nullopt;
+  const Path path = entry_path(name);
   try {
-    if (const std::string why = distrust(name); !why.empty()) damaged(why);
-    return read_verified(name, true);
+    const auto folder = open_entry(*files_, layout_, name);
+    return folder ? std::optional(read_entry(*folder, name, true)) : std::nullopt;
   } catch (const Error& error) {
-    throw error.with_context(entry_path(name).string());
+    throw error.with_context(path.string());
   }
 }
 
 bool Store::remove(const std::string& name) const {
   const Path path = entry_path(name);
+  require_writable();
+  const std::uint64_t bytes = entry_usage(*files_, layout_, name).bytes;
   if (!files_->status(path)) return false;
   // Renamed first, so that no reader sees half an entry.
-  const Path temporary = root_ / kVersionFolder / kTemporaries / fmt::format("{}.{}", name, unique_suffix());
-  files_->make_directories(temporary.parent_path(), directory_mode());
-  (void)files_->rename_directory(path, temporary);
-  files_->remove_tree(temporary);
+  const Temporary temporary(*files_, layout_, name);
+  if (files_->rename_directory(path, temporary.path()) != RenameResult::kRenamed) return false;
+  counters_.add({.entries = -1, .bytes = -static_cast<std::int64_t>(bytes)});
   return true;
 }
 

@@ -93,6 +93,9 @@ cakejit::Config make_config(const cake_context_options* given) {
   if (options.log_level != nullptr)
     config.log_level = cakejit::parse_log_level("options->log_level", options.log_level);
   require_range("options->host_threads", options.host_threads, 4096);
+  if (options.cache_max_size != nullptr) {
+    config.cache_max_bytes = cakejit::parse_byte_size("options->cache_max_size", options.cache_max_size);
+  }
   require_range("options->host_cache_entries", options.host_cache_entries, 1 << 20);
   require_range("options->check_cu_seqlens", options.check_cu_seqlens, 1);
   if (options.host_threads != 0) config.host_threads = options.host_threads;

@@ -163,7 +163,8 @@ cache::Request cache_request(const Program& program) {
   return {.name = program.name,
           .digest = program.digest.hex(),
           .target = std::string(program.target.name),
-          .abi_version = CAKEJIT_KERNEL_ABI};
+          .abi_version = CAKEJIT_KERNEL_ABI,
+          .specialization = program.description};
 }
 
 cache::Entry build_entry(const Program& program, const jit::Toolchain& toolchain) {

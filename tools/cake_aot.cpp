@@ -35,14 +35,14 @@ std::shared_ptr<const jit::Toolchain> find_toolchain(const Options& options, con
 }
 
 void build(const std::vector<PlanItem>& plan, std::vector<Outcome>& outcomes, const Options& options,
-           const cache::Store& store, const Config& config) {
+           const cache::Store& store, const Config& config, const std::shared_ptr<spdlog::logger>& log) {
   const auto missing = static_cast<std::size_t>(std::ranges::count(outcomes, State::kMissing, &Outcome::state));
   if (missing == 0) return;
   // Before the toolchain is looked for: a job that lacks nothing needs none.
   const auto toolchain = find_toolchain(options, config);
   catch_interrupts();
   const ProgressBar bar(missing);
-  build_missing(plan, outcomes, store, *toolchain,
+  build_missing(plan, outcomes, store, *toolchain, log,
                 {.jobs = options.jobs > 0 ? options.jobs : default_jobs(),
                  .stop = [] { return interrupted() != 0; },
                  .progress = [&bar](std::size_t done, std::size_t failed) { bar.show(done, failed); }});
@@ -53,7 +53,7 @@ int run_build(const Options& options, const Config& config, const std::shared_pt
   const auto access = options.check ? cache::Access::kReadOnly : cache::Access::kReadWrite;
   const cache::Store store(options.out, access, log);
   auto outcomes = find_present(plan, store);
-  if (!options.check) build(plan, outcomes, options, store, config);
+  if (!options.check) build(plan, outcomes, options, store, config, log);
   print_build(plan, outcomes, options, interrupted() != 0);
   return interrupted() != 0 ? 128 + interrupted() : exit_status(outcomes, options.check);
 }

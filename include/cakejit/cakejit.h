@@ -69,6 +69,7 @@ typedef struct cake_context_options {
   int32_t host_threads;        /* CAKEJIT_HOST_THREADS; threads of the host route; default: the process' CPUs */
   int32_t check_cu_seqlens; /* CAKEJIT_CHECK_CU_SEQLENS; 1: read device cu_seqlens back and check them (synchronises) */
   int32_t host_cache_entries; /* CAKEJIT_HOST_CACHE_ENTRIES; launch plans kept per context; default 1024 */
+  const char* cache_max_size; /* CAKEJIT_CACHE_MAX_SIZE; of cache_dir: "2G", "500M", bytes, "0" for any; default "1G" */
 } cake_context_options;
 
 /* Makes a context from `options` (may be NULL: environment and defaults only). Touches no GPU, no compiler, no file. */

@@ -133,6 +133,7 @@ struct ContextOptions {
   std::optional<std::int32_t> host_threads = {};
   bool check_cu_seqlens = false;
   std::optional<std::int32_t> host_cache_entries = {};
+  std::optional<std::string> cache_max_size = {};  // "2G", "500M", bytes, "0" for any
 };
 
 // Owns a context. Movable; a moved-from one is empty and may only be destroyed or assigned to. No call on it may be
@@ -153,6 +154,7 @@ class Context {
     native.host_threads = options.host_threads.value_or(0);
     native.check_cu_seqlens = options.check_cu_seqlens ? 1 : 0;
     native.host_cache_entries = options.host_cache_entries.value_or(0);
+    native.cache_max_size = text(options.cache_max_size);
     check(cake_context_create(&native, &handle_));
   }
   Context(Context&& other) noexcept : handle_(other.release()) {}

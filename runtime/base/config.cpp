@@ -76,6 +76,22 @@ LogLevel parse_log_level(const std::string& name, const std::string& value) {
   return parse_choice(name, value, kChoices);
 }
 
+std::uint64_t parse_byte_size(const std::string& name, const std::string& value) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::uint64_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  const auto left = static_cast<std::size_t>(end - stop);
+  const std::size_t unit = left == 1 ? kUnits.find(*stop) : std::string_view::npos;
+  const std::size_t shift = unit == std::string_view::npos ? 0 : 10 * (unit + 1);
+  if (error != std::errc{} || (left != 0 && shift == 0) || number > (std::uint64_t{1} << 62) >> shift) {
+    throw Error(CAKE_STATUS_INVALID_ARGUMENT,
+                fmt::format("{} is \"{}\"; it must be a number of bytes, or one with K, M, G or T behind it: 2G, 500M",
+                            name, value));
+  }
+  return number << shift;
+}
+
 std::vector<std::filesystem::path> parse_path_list(const std::string& value) {
   std::vector<std::filesystem::path> paths;
   size_t begin = 0;
@@ -91,6 +107,12 @@ Config Config::from_environment(const EnvironmentLookup& lookup) {
   Config config;
   config.cache_dir = default_cache_dir(lookup);
   if (const auto v = lookup("CAKEJIT_CACHE_DIR")) config.cache_dir = *v;
+  if (const auto v = lookup("CAKEJIT_CACHE_MAX_SIZE")) {
+    config.cache_max_bytes = parse_byte_size("CAKEJIT_CACHE_MAX_SIZE", *v);
+  }
+  if (const auto v = lookup("CAKEJIT_CACHE_MAX_ENTRIES")) {
+    config.cache_max_entries = static_cast<std::uint64_t>(parse_int("CAKEJIT_CACHE_MAX_ENTRIES", *v, 0, 1 << 30));
+  }
   if (const auto v = lookup("CAKEJIT_AOT_PATH")) config.aot_path = parse_path_list(*v);
   if (const auto v = lookup("CAKEJIT_TOOLKIT_PATH")) config.toolkit_path = *v;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"}) {

@@ -20,6 +20,9 @@ using EnvironmentLookup = std::function<std::optional<std::string>(const std::st
 struct Config {
   // Writable cache layer; nullopt when no home is known: then compiled code stays in memory.
   std::optional<std::filesystem::path> cache_dir;
+  // How large cache_dir may grow; 0: without limit. The least recently used entries go first.
+  std::uint64_t cache_max_bytes = std::uint64_t{1} << 30;
+  std::uint64_t cache_max_entries = 20'000;
   // Read-only cache layers, searched in this order, before cache_dir.
   std::vector<std::filesystem::path> aot_path;
   // Where to look for NVRTC and nvJitLink first; nullopt: the places in docs/configuration.md.
@@ -44,5 +47,7 @@ JitMode parse_jit_mode(const std::string& name, const std::string& value);
 CompilerPolicy parse_compiler_policy(const std::string& name, const std::string& value);
 LogLevel parse_log_level(const std::string& name, const std::string& value);
 std::vector<std::filesystem::path> parse_path_list(const std::string& value);
+// "2G", "500M", "64K" or a number of bytes; powers of 1024.
+std::uint64_t parse_byte_size(const std::string& name, const std::string& value);
 
 }  // namespace cakejit

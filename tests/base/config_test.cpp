@@ -26,6 +26,23 @@ TEST_CASE("an empty environment gives the defaults and no writable cache") {
   CHECK(config.jit == JitMode::kOn);
   CHECK(config.compiler_policy == CompilerPolicy::kAny);
   CHECK(config.host_cache_entries == 1024);
+  CHECK(config.cache_max_bytes == 1073741824);
+  CHECK(config.cache_max_entries == 20000);
+}
+
+TEST_CASE("sizes are bytes, or K, M, G, T of them in powers of 1024") {
+  const std::map<std::string, std::uint64_t> good = {{"0", 0},           {"1", 1},          {"64K", 65536},
+                                                     {"500M", 524288000}, {"2G", 2147483648}, {"1T", 1099511627776}};
+  for (const auto& [text, bytes] : good) CHECK(parse_byte_size("size", text) == bytes);
+  for (const std::string text : {"", "G", "-1", "2g", "2GB", "1.5G", " 1", "1 ", "99999999999999999999", "9999999T", "K2"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH(parse_byte_size("--max-size", text),
+                      Catch::StartsWith("--max-size is \"" + text + "\"; it must be a number of bytes"));
+  }
+  const Config config = Config::from_environment(
+      environment({{"CAKEJIT_CACHE_MAX_SIZE", "3M"}, {"CAKEJIT_CACHE_MAX_ENTRIES", "7"}}));
+  CHECK(config.cache_max_bytes == 3145728);
+  CHECK(config.cache_max_entries == 7);
 }
 
 TEST_CASE("the cache directory follows CAKEJIT_CACHE_DIR, then XDG_CACHE_HOME, then HOME") {
@@ -49,7 +66,9 @@ TEST_CASE("a bad value is refused with the variable, the value and what is allow
                                                   {"CAKEJIT_LOG", "loud"},
                                                   {"CAKEJIT_HOST_THREADS", "-1"},
                                                   {"CAKEJIT_CHECK_CU_SEQLENS", "2"},
-                                                  {"CAKEJIT_HOST_CACHE_ENTRIES", "0"}};
+                                                  {"CAKEJIT_HOST_CACHE_ENTRIES", "0"},
+                                                  {"CAKEJIT_CACHE_MAX_SIZE", "much"},
+                                                  {"CAKEJIT_CACHE_MAX_ENTRIES", "-3"}};
   for (const auto& [name, value] : bad) {
     CAPTURE(name, value);
     try {

@@ -92,3 +92,20 @@ TEST_CASE("only library names are names") {
     CHECK_FALSE(is_library_name(bad));
   }
 }
+
+TEST_CASE("a sealed manifest is JSON with its checksum last, and tells any change") {
+  Manifest manifest = sample_entry().manifest;
+  manifest.derived_from = sample_entry(1).manifest.name;
+  const std::string sealed = seal_manifest(to_json(manifest));
+  CHECK(parse_manifest(unseal_manifest(sealed)) == manifest);
+  const Json json = Json::parse(sealed);
+  CHECK(json.at("checksum").get<std::string>().size() == 32);
+  for (std::size_t at = 0; at < sealed.size(); ++at) {
+    std::string bad = sealed;
+    bad[at] ^= 1;
+    CHECK_THROWS_AS(unseal_manifest(bad), Error);
+    CHECK_THROWS_AS(unseal_manifest(sealed.substr(0, at)), Error);
+  }
+  CHECK_THROWS_AS(unseal_manifest(sealed + "\n"), Error);
+  CHECK_THROWS_AS(unseal_manifest(to_json(manifest)), Error);
+}

@@ -180,6 +180,8 @@ TEST_CASE("options out of their range are refused with the value and what is all
        [](auto& o) { o.log_level = "loud"; }},
       {"options->host_threads is -1; it must be from 0 to 4096", [](auto& o) { o.host_threads = -1; }},
       {"options->host_threads is 4097; it must be from 0 to 4096", [](auto& o) { o.host_threads = 4097; }},
+      {"options->cache_max_size is \"big\"; it must be a number of bytes",
+       [](auto& o) { o.cache_max_size = "big"; }},
       {"options->host_cache_entries is -2147483648; it must be from 0 to 1048576",
        [](auto& o) { o.host_cache_entries = -2147483647 - 1; }},
       {"options->host_cache_entries is 1048577; it must be from 0 to 1048576",

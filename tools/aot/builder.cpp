@@ -8,14 +8,20 @@
 #include <mutex>
 #include <thread>
 
+#include "cache/single_flight.hpp"
+
 namespace cakejit::tools::aot {
 namespace {
 
-Outcome build_one(const PlanItem& item, cache::Store& store, const jit::Toolchain& toolchain) {
+// Another process may be at the same library; then what it builds is taken.
+Outcome build_one(const PlanItem& item, const cache::Store& store, const jit::Toolchain& toolchain,
+                  const std::shared_ptr<spdlog::logger>& log) {
   try {
-    const cache::Entry entry = runtime::build_entry(item.program, toolchain);
-    store.publish(entry);
-    return {State::kBuilt, {}, entry.manifest};
+    cache::Flight flight = cache::load_or_build(
+        store, runtime::cache_request(item.program), [&] { return runtime::build_entry(item.program, toolchain); },
+        [](const cache::Manifest&) { return true; }, log);
+    if (flight.not_kept) throw *flight.not_kept;
+    return {flight.was_built ? State::kBuilt : State::kPresent, {}, std::move(flight.entry.manifest)};
   } catch (const std::exception& error) {
     return {State::kFailed, error.what(), std::nullopt};
   }
@@ -76,7 +82,8 @@ std::vector<Outcome> find_present(const std::vector<PlanItem>& plan, const cache
 }
 
 void build_missing(const std::vector<PlanItem>& plan, std::vector<Outcome>& outcomes, const cache::Store& store,
-                   const jit::Toolchain& toolchain, const BuildControl& control) {
+                   const jit::Toolchain& toolchain, const std::shared_ptr<spdlog::logger>& log,
+                   const BuildControl& control) {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (outcomes[i].state == State::kMissing) missing.push_back(i);
@@ -84,11 +91,10 @@ void build_missing(const std::vector<PlanItem>& plan, std::vector<Outcome>& outc
   const std::size_t workers = std::min(missing.size(), static_cast<std::size_t>(std::max(1, control.jobs)));
   Queue queue(missing, workers);
   const auto work = [&] {
-    cache::Store own = store;
     while (!(control.stop && control.stop())) {
       const auto item = queue.next();
       if (!item) break;
-      outcomes[*item] = build_one(plan[*item], own, toolchain);
+      outcomes[*item] = build_one(plan[*item], store, toolchain, log);
       queue.finished(outcomes[*item].state == State::kFailed);
     }
     queue.worker_left();

@@ -32,6 +32,7 @@ struct BuildControl {
 // Builds every item that is kMissing in `outcomes` and publishes it to `store`. A failure is noted and the others go
 // on. After a stop, what was not begun stays kMissing.
 void build_missing(const std::vector<PlanItem>& plan, std::vector<Outcome>& outcomes, const cache::Store& store,
-                   const jit::Toolchain& toolchain, const BuildControl& control);
+                   const jit::Toolchain& toolchain, const std::shared_ptr<spdlog::logger>& log,
+                   const BuildControl& control);
 
 }  // namespace cakejit::tools::aot
