@@ -194,6 +194,7 @@ cache::Entry build_entry(const Program& program, const jit::Toolchain& toolchain
       .link_ms = library.link_ms,
       .created_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
       .entries = {},
+      .derived_from = {},
   };
   for (const jit::KernelFacts& kernel : library.kernels) {
     manifest.entries.push_back({.symbol = kernel.symbol,
