@@ -64,14 +64,16 @@ std::vector<OperationCase> option_cases() {
 
 std::vector<OperationCase> token_cases(std::uint64_t seed) {
   std::vector<OperationCase> cases;
-  for (const std::int64_t tokens : {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  12, 13, 15, 16, 17,  18,  19,  20,  21,  28, 29,
-                                    30, 31, 32, 33, 34, 35, 36, 37, 47, 48, 49, 61, 62, 63, 64,  65,  66,  67,  68,  79, 80,
-                                    81, 93, 94, 95, 96, 97, 98, 99, 127, 128, 129, 160, 500, 512, 513, 1030}) {
+  for (const std::int64_t tokens :
+       {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  12,  13,  15,  16,  17,  18,  19,  20,  21, 28,
+        29, 30, 31, 32, 33, 34, 35, 36, 37, 47, 48,  49,  61,  62,  63,  64,  65,  66,  67, 68,
+        79, 80, 81, 93, 94, 95, 96, 97, 98, 99, 127, 128, 129, 160, 500, 512, 513, 1030}) {
     for (const std::int64_t channels : {kAnyPacket, kNarrow}) {
       for (int repetition = tokens < 130 ? 3 : 1; repetition > 0; --repetition) {
         const std::uint64_t own_seed = seed + cases.size();
         const auto kind = static_cast<DocumentKind>(own_seed % kDocumentKinds);
-        cases.push_back(random_options(plain("token sweep", make_documents(kind, tokens, own_seed), channels), own_seed));
+        cases.push_back(
+            random_options(plain("token sweep", make_documents(kind, tokens, own_seed), channels), own_seed));
       }
     }
   }
@@ -83,10 +85,11 @@ std::vector<OperationCase> token_cases(std::uint64_t seed) {
 
 std::vector<OperationCase> channel_cases() {
   std::vector<OperationCase> cases;
-  for (const std::int64_t channels : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 31, 32, 33, 63, 64, 65, 124, 127, 128, 129, 132, 258,
-                                      508, 512, 516}) {
+  for (const std::int64_t channels :
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 31, 32, 33, 63, 64, 65, 124, 127, 128, 129, 132, 258, 508, 512, 516}) {
     for (const std::int64_t tokens : {std::int64_t{1}, kStrip + 3, 3 * kStrip + 1}) {
-      cases.push_back(plain("channel sweep", random_documents(tokens, 4, static_cast<std::uint64_t>(channels)), channels));
+      cases.push_back(
+          plain("channel sweep", random_documents(tokens, 4, static_cast<std::uint64_t>(channels)), channels));
     }
   }
   return cases;
@@ -148,7 +151,8 @@ std::vector<OperationCase> wrong_offset_cases() {
 }
 
 std::vector<OperationCase> all_cases() {
-  return joined(option_cases(), token_cases(1), channel_cases(), document_cases(), known_faults(), wrong_offset_cases());
+  return joined(option_cases(), token_cases(1), channel_cases(), document_cases(), known_faults(),
+                wrong_offset_cases());
 }
 
 }  // namespace cakejit::emulation

@@ -18,7 +18,8 @@ std::vector<OperationCase> token_cases(std::uint64_t seed);
 // Channel counts around each edge of a packet, a warp and a block.
 std::vector<OperationCase> channel_cases();
 
-// Documents that begin and end at each distance from a strip's edge, and more documents than a warp looks through at once.
+// Documents that begin and end at each distance from a strip's edge, and more documents than a warp looks through at
+// once.
 std::vector<OperationCase> document_cases();
 
 // The faults known from elsewhere, as far as they are small.

@@ -7,8 +7,9 @@ namespace cakejit::emulation {
 
 enum Use : std::uint8_t { kNoUse = 0, kRead = 1, kWrite = 2 };
 
-// Time counts the intervals between barriers: all that a block does between two barriers happens at one time, and no two blocks
-// share a time. So two accesses by different threads of a grid are ordered only if they are of one block at different times.
+// Time counts the intervals between barriers: all that a block does between two barriers happens at one time, and no
+// two blocks share a time. So two accesses by different threads of a grid are ordered only if they are of one block at
+// different times.
 using Time = std::uint32_t;
 
 // Who accesses, and when.

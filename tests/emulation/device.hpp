@@ -37,7 +37,9 @@ class EmulatedExecutor final : public test::Executor {
  public:
   void* allocate(std::size_t bytes) override { return emulation::device().memory().allocate(bytes); }
   void free(void* memory) noexcept override { emulation::device().memory().free(memory); }
-  void upload(void* to, const void* from, std::size_t bytes) override { emulation::device().memory().upload(to, from, bytes); }
+  void upload(void* to, const void* from, std::size_t bytes) override {
+    emulation::device().memory().upload(to, from, bytes);
+  }
   void download(void* to, const void* from, std::size_t bytes) override;
   void synchronize() override {}
   [[nodiscard]] cake_device device() const override { return CAKE_DEVICE_CUDA; }

@@ -1,5 +1,5 @@
-// libcuda.so.1 with the functions that runtime/driver asks for, over the emulated GPU. cuLaunchKernelEx runs the kernel; a violation
-// comes back as an error whose text cuGetErrorString gives, so that the C ABI reports it.
+// libcuda.so.1 with the functions that runtime/driver asks for, over the emulated GPU. cuLaunchKernelEx runs the
+// kernel; a violation comes back as an error whose text cuGetErrorString gives, so that the C ABI reports it.
 #include <cstring>
 
 #include "runtime/driver/driver_types.hpp"
@@ -12,9 +12,9 @@ using driver::Result;
 
 namespace {
 
-constexpr Result kNotFound = 500;        // CUDA_ERROR_NOT_FOUND
-constexpr Result kLaunchFailed = 719;    // CUDA_ERROR_LAUNCH_FAILED
-constexpr Result kInvalidArgument = 1;   // CUDA_ERROR_INVALID_VALUE
+constexpr Result kNotFound = 500;       // CUDA_ERROR_NOT_FOUND
+constexpr Result kLaunchFailed = 719;   // CUDA_ERROR_LAUNCH_FAILED
+constexpr Result kInvalidArgument = 1;  // CUDA_ERROR_INVALID_VALUE
 
 template <class Handle>
 Handle some_handle() {
@@ -110,7 +110,6 @@ DRIVER_FUNCTION cuLaunchKernelEx(const driver::LaunchConfig* config, driver::Ker
     programmatic = attribute.value != 0;
   }
   const auto& kernel = *reinterpret_cast<const Kernel*>(handle);
-  const std::string violation =
-      device().launch(kernel, {config->grid_x, config->block_x, programmatic}, parameters[0]);
+  const std::string violation = device().launch(kernel, {config->grid_x, config->block_x, programmatic}, parameters[0]);
   return violation.empty() ? driver::kSuccess : kLaunchFailed;
 }

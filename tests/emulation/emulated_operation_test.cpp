@@ -1,5 +1,5 @@
-// The whole operation on the emulated GPU, through the C ABI of the shared library: validation, route, cache, launch plan, and the very
-// kernels.
+// The whole operation on the emulated GPU, through the C ABI of the shared library: validation, route, cache, launch
+// plan, and the very kernels.
 #include <catch2/catch.hpp>
 
 #include "tests/emulation/cases.hpp"

@@ -1,5 +1,5 @@
-// The stack and the registers of one emulated CUDA thread. A switch is a dozen instructions: swapcontext makes two system
-// calls, and a launch has thousands of switches.
+// The stack and the registers of one emulated CUDA thread. A switch is a dozen instructions: swapcontext makes two
+// system calls, and a launch has thousands of switches.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class Fiber {
   Fiber(Fiber&&) noexcept;
   Fiber& operator=(Fiber&&) = delete;
 
-  // The next resume() starts `entry` on an empty stack. `entry` must never return: its last act is pause(). What an earlier
-  // entry left on the stack is dropped, without destructors.
+  // The next resume() starts `entry` on an empty stack. `entry` must never return: its last act is pause(). What an
+  // earlier entry left on the stack is dropped, without destructors.
   void prepare(void (*entry)());
 
   // Runs the fiber until it calls pause(). Not from within a fiber.

@@ -1,5 +1,6 @@
-// Writes what the emulation is compiled from: for each kernel library that the test cases need, the very text that the JIT would
-// compile, but for ptx.cuh; and a cache layer that serves these libraries by name, so that nothing asks for a CUDA compiler.
+// Writes what the emulation is compiled from: for each kernel library that the test cases need, the very text that the
+// JIT would compile, but for ptx.cuh; and a cache layer that serves these libraries by name, so that nothing asks for a
+// CUDA compiler.
 //   generate FOLDER FILES     writes FOLDER/libraries_<i>.cpp, i < FILES, and FOLDER/aot
 #include <fmt/format.h>
 #include <spdlog/sinks/null_sink.h>
@@ -44,13 +45,14 @@ Specialization routed(const OperationCase& operation_case, Pass pass) {
   backward.x = forward.x;
   backward.dy = address(operation_case, operation_case.dy);
   backward.dx = address(operation_case, operation_case.dx);
-  return route({.pass = pass,
-                .channels = problem.channels,
-                .dtype = problem.dtype,
-                .has_bias = problem.bias_dtype != CAKE_DTYPE_NONE,
-                .activation = problem.activation,
-                .row_alignment = pass == Pass::kForward ? row_alignment(problem, forward) : row_alignment(problem, backward)},
-               target());
+  return route(
+      {.pass = pass,
+       .channels = problem.channels,
+       .dtype = problem.dtype,
+       .has_bias = problem.bias_dtype != CAKE_DTYPE_NONE,
+       .activation = problem.activation,
+       .row_alignment = pass == Pass::kForward ? row_alignment(problem, forward) : row_alignment(problem, backward)},
+      target());
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -67,35 +69,36 @@ std::string ptx_text() {
   throw std::logic_error("ptx.cuh is not embedded");
 }
 
-std::string registration(const Specialization& s, const std::string& symbol, const std::string& kernel, int library) {
+std::string registration(const Specialization& s, const std::string& symbol, std::string_view kernel,
+                         std::string_view params, int library) {
   return fmt::format(
-      "const bool {0}_added = (cakejit::emulation::add_kernel({{\n"
-      "    .symbol = \"{1}\",\n"
-      "    .entry = [](const void* params) {{\n"
-      "      {1}(*static_cast<const cakejit_kernels::{2}Params*>(params));\n"
-      "    }},\n"
-      "    .params_bytes = sizeof(cakejit_kernels::{2}Params),\n"
-      "    .shared_begin = __start_shared_{3},\n"
-      "    .shared_end = __stop_shared_{3},\n"
-      "    .reads_unfilled_shared = {4},\n"
-      "    .operands = [](const void* params) {{\n"
-      "      return cakejit::emulation::{0}_operands({{{5}, {6}, {7}}}, params);\n"
-      "    }}}}), true);\n",
-      kernel, symbol, kernel == "forward" ? "Forward" : kernel == "backward" ? "Backward" : "Reduce", library,
-      kernel != "reduce", s.channels, test::bytes_of(s.dtype), s.has_bias);
+      "const bool {0}_added = (cakejit::emulation::add_{0}(\n"
+      "    {{.symbol = \"{1}\",\n"
+      "     .entry = [](const void* params) {{ {1}(*static_cast<const cakejit_kernels::{2}*>(params)); }},\n"
+      "     .params_bytes = sizeof(cakejit_kernels::{2}),\n"
+      "     .shared_begin = __start_shared_{3},\n"
+      "     .shared_end = __stop_shared_{3}}},\n"
+      "    {{.channels = {4}, .element_bytes = {5}, .has_bias = {6}}}), true);\n",
+      kernel, symbol, params, library, s.channels, test::bytes_of(s.dtype), s.has_bias);
 }
 
 std::string library_text(const Specialization& s, const Program& program, int number) {
-  std::string text = fmt::format("\n#undef CAKEJIT_SHARED_SECTION\n#define CAKEJIT_SHARED_SECTION \"shared_{}\"\n", number);
-  text += fmt::format("extern std::byte __start_shared_{0}[] __attribute__((visibility(\"hidden\")));\n"
-                      "extern std::byte __stop_shared_{0}[] __attribute__((visibility(\"hidden\")));\n",
-                      number);
+  std::string text =
+      fmt::format("\n#undef CAKEJIT_SHARED_SECTION\n#define CAKEJIT_SHARED_SECTION \"shared_{}\"\n", number);
+  text += fmt::format(
+      "extern std::byte __start_shared_{0}[] __attribute__((visibility(\"hidden\")));\n"
+      "extern std::byte __stop_shared_{0}[] __attribute__((visibility(\"hidden\")));\n",
+      number);
   // A namespace of its own: the same names come with other constants in every library.
   text += fmt::format("namespace library_{} {{\n", number);
-  text += replaced(program.source, ptx_text(), "namespace cakejit_kernels { using namespace ::cakejit::emulation::ptx; }\n");
-  const bool is_forward = s.pass == Pass::kForward;
-  text += registration(s, program.entry_symbols[0], is_forward ? "forward" : "backward", number);
-  if (!is_forward) text += registration(s, program.entry_symbols[1], "reduce", number);
+  text += replaced(program.source, ptx_text(),
+                   "namespace cakejit_kernels { using namespace ::cakejit::emulation::ptx; }\n");
+  if (s.pass == Pass::kForward) {
+    text += registration(s, program.entry_symbols[0], "forward", "ForwardParams", number);
+  } else {
+    text += registration(s, program.entry_symbols[0], "backward", "BackwardParams", number);
+    text += registration(s, program.entry_symbols[1], "reduce", "ReduceParams", number);
+  }
   return text + "}\n";
 }
 
@@ -136,7 +139,6 @@ void generate(const std::filesystem::path& folder, std::size_t files) {
   const auto log = std::make_shared<spdlog::logger>("generate", std::make_shared<spdlog::sinks::null_sink_st>());
   const cache::Store store(folder / "aot", cache::Access::kReadWrite, log);
   std::vector<std::string> texts(files,
-                                 "#include \"tests/emulation/kernel.hpp\"\n"
                                  "#include \"tests/emulation/kernel_view/cuda.hpp\"\n"
                                  "#include \"tests/emulation/kernel_view/ptx.hpp\"\n");
   int number = 0;

@@ -24,14 +24,14 @@ Grid::Grid(DeviceState& device, const Kernel& kernel, const LaunchShape& shape, 
     : device_(device),
       kernel_(kernel),
       shape_(shape),
-      params_(static_cast<const std::byte*>(params), static_cast<const std::byte*>(params) + kernel.params_bytes),
+      params_(static_cast<const std::byte*>(params), static_cast<const std::byte*>(params) + kernel.code.params_bytes),
       operands_(kernel.operands(params)),
       dice_(seed),
       garbage_(dice_.roll()),
       previous_grid_began_(device.last_grid_began) {
   while (device_.threads.size() < shape.threads) device_.threads.emplace_back();
   device_.shared.resize(
-      std::max(device_.shared.size(), static_cast<std::size_t>(kernel.shared_end - kernel.shared_begin)));
+      std::max(device_.shared.size(), static_cast<std::size_t>(kernel.code.shared_end - kernel.code.shared_begin)));
 }
 
 std::string Grid::run() {
@@ -48,14 +48,14 @@ std::string Grid::run() {
   const std::string missing = device_.memory.end_launch(operands_);
   if (violation_.empty()) violation_ = missing;
   device_.last_grid_began = grid_began_;
-  return violation_.empty() ? "" : fmt::format("{}: {}", kernel_.symbol, violation_);
+  return violation_.empty() ? "" : fmt::format("{}: {}", kernel_.code.symbol, violation_);
 }
 
 void Grid::run_block(unsigned block) {
   block_ = block;
   block_began_ = ++device_.now;
   at_barrier_ = left_ = 0;
-  const auto shared_bytes = kernel_.shared_end - kernel_.shared_begin;
+  const auto shared_bytes = kernel_.code.shared_end - kernel_.code.shared_begin;
   std::fill_n(device_.shared.begin(), shared_bytes, Cell{.allowed = kRead | kWrite});
   ready_.clear();
   for (unsigned index = 0; index < shape_.threads; ++index) {
@@ -77,7 +77,7 @@ void Grid::run_block(unsigned block) {
 }
 
 void Grid::run_thread() {
-  kernel_.entry(params_.data());
+  kernel_.code.entry(params_.data());
   leave();
 }
 
@@ -132,7 +132,8 @@ void Grid::barrier(int line) {
   for (unsigned index = 0; index < shape_.threads; ++index) {
     Thread& other = device_.threads[index];
     if (other.barrier_line != line) {
-      fail(fmt::format("is at __syncthreads of line {}, thread {} at that of line {}", line, index, other.barrier_line));
+      fail(
+          fmt::format("is at __syncthreads of line {}, thread {} at that of line {}", line, index, other.barrier_line));
     }
     if (&other != current_) make_ready(other);
   }
@@ -144,7 +145,8 @@ void Grid::barrier(int line) {
 std::uint64_t Grid::warp(const WarpCall& call) {
   const unsigned first = current_->index / kWarp * kWarp;
   const std::span<Thread> warp(&device_.threads[first], std::min(kWarp, shape_.threads - first));
-  if ((call.mask >> (current_->index - first) & 1u) == 0) fail("calls a warp function with a mask that lacks its own lane");
+  if ((call.mask >> (current_->index - first) & 1u) == 0)
+    fail("calls a warp function with a mask that lacks its own lane");
   if (call.mask >> (warp.size() - 1) > 1) fail("calls a warp function with lanes in the mask that do not exist");
   current_->call = call;
   bool all_here = true;

@@ -1,5 +1,5 @@
-// One launch of a kernel: its blocks one after the other, the threads of a block as fibers in a random order. The first violation
-// ends it.
+// One launch of a kernel: its blocks one after the other, the threads of a block as fibers in a random order. The first
+// violation ends it.
 #pragma once
 
 #include <cstdint>

@@ -30,12 +30,12 @@ Actor Grid::actor() const {
 }
 
 bool Grid::in_shared(const void* address) const {
-  return within(address, kernel_.shared_begin, kernel_.shared_end);
+  return within(address, kernel_.code.shared_begin, kernel_.code.shared_end);
 }
 
 std::string Grid::describe(const void* address) const {
   if (in_shared(address)) {
-    return fmt::format("byte {} of shared memory", static_cast<const std::byte*>(address) - kernel_.shared_begin);
+    return fmt::format("byte {} of shared memory", static_cast<const std::byte*>(address) - kernel_.code.shared_begin);
   }
   for (const Operand& operand : operands_) {
     const std::string place = operand.describe(address);
@@ -54,8 +54,8 @@ Cell* Grid::cells(const void* address, std::size_t bytes, Use use) {
   if (power_of_two && reinterpret_cast<std::uintptr_t>(address) % bytes != 0) refuse("misaligned");
   if (in_shared(address)) {
     const auto* const begin = static_cast<const std::byte*>(address);
-    if (static_cast<std::size_t>(kernel_.shared_end - begin) < bytes) refuse("out of bounds");
-    return &device_.shared[static_cast<std::size_t>(begin - kernel_.shared_begin)];
+    if (static_cast<std::size_t>(kernel_.code.shared_end - begin) < bytes) refuse("out of bounds");
+    return &device_.shared[static_cast<std::size_t>(begin - kernel_.code.shared_begin)];
   }
   Cell* const first = device_.memory.cells(address, bytes);
   if (first == nullptr) refuse("out of bounds");
@@ -74,7 +74,8 @@ void Grid::check_initialised(const void* address, const Cell* cells, std::size_t
     // Words of NaN in every format, or of anything; others in every launch, so that a use of them shows.
     auto* const byte = static_cast<std::byte*>(const_cast<void*>(address)) + i;
     const std::uint64_t word = Dice(garbage_ ^ reinterpret_cast<std::uintptr_t>(byte) / 4).roll();
-    *byte = word % 2 == 0 ? std::byte{0xff} : static_cast<std::byte>(word >> (8 + reinterpret_cast<std::uintptr_t>(byte) % 4 * 8));
+    *byte = word % 2 == 0 ? std::byte{0xff}
+                          : static_cast<std::byte>(word >> (8 + reinterpret_cast<std::uintptr_t>(byte) % 4 * 8));
   }
 }
 
@@ -97,8 +98,8 @@ void Grid::begin_copy(void* shared, const void* global, std::size_t bytes) {
   access(shared, bytes, kWrite);
   Cell* const first = cells(shared, bytes, kWrite);
   for (Cell* cell = first; cell != first + bytes; ++cell) cell->in_flight = true;
-  current_->copies.push_back({static_cast<std::byte*>(shared), static_cast<const std::byte*>(global), bytes,
-                              current_->group, false});
+  current_->copies.push_back(
+      {static_cast<std::byte*>(shared), static_cast<const std::byte*>(global), bytes, current_->group, false});
 }
 
 void Grid::arrive(AsyncCopy& copy) {
@@ -127,7 +128,8 @@ void Grid::wait_for_copies(unsigned pending_groups) {
     for (Cell* cell = first; cell != first + copy.bytes; ++cell) {
       cell->in_flight = false;
       // To other threads the data is written now, not when the copy began.
-      if (const char* why = cell->write(self)) fail(fmt::format("waits for a copy to {} that {}", describe(copy.to), why));
+      if (const char* why = cell->write(self))
+        fail(fmt::format("waits for a copy to {} that {}", describe(copy.to), why));
     }
   }
   copies.erase(copies.begin(), end);

@@ -1,6 +1,7 @@
-// Where compiled kernels report to. They are compiled with -fsanitize=thread,bounds,..., but linked with these functions instead of
-// the sanitizers' own: the compiler puts a call of __tsan_... before each access to memory that another thread could see, and
-// one of __ubsan_... where an index or an operation is out of range. So the kernels need no wrappers around their accesses.
+// Where compiled kernels report to. They are compiled with -fsanitize=thread,bounds,..., but linked with these
+// functions instead of the sanitizers' own: the compiler puts a call of __tsan_... before each access to memory that
+// another thread could see, and one of __ubsan_... where an index or an operation is out of range. So the kernels need
+// no wrappers around their accesses.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -37,11 +38,19 @@ HOOK void __tsan_init() {}
 HOOK void __tsan_func_entry(void*) {}
 HOOK void __tsan_func_exit() {}
 
-#define ACCESS_HOOKS(bytes)                                                                    \
-  HOOK void __tsan_read##bytes(void* address) { access(address, bytes, kRead); }               \
-  HOOK void __tsan_write##bytes(void* address) { access(address, bytes, kWrite); }             \
-  HOOK void __tsan_unaligned_read##bytes(void* address) { access(address, bytes, kRead); }     \
-  HOOK void __tsan_unaligned_write##bytes(void* address) { access(address, bytes, kWrite); }
+#define ACCESS_HOOKS(bytes)                                \
+  HOOK void __tsan_read##bytes(void* address) {            \
+    access(address, bytes, kRead);                         \
+  }                                                        \
+  HOOK void __tsan_write##bytes(void* address) {           \
+    access(address, bytes, kWrite);                        \
+  }                                                        \
+  HOOK void __tsan_unaligned_read##bytes(void* address) {  \
+    access(address, bytes, kRead);                         \
+  }                                                        \
+  HOOK void __tsan_unaligned_write##bytes(void* address) { \
+    access(address, bytes, kWrite);                        \
+  }
 ACCESS_HOOKS(1)
 ACCESS_HOOKS(2)
 ACCESS_HOOKS(4)

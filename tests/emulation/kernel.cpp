@@ -8,8 +8,8 @@ namespace cakejit::emulation {
 namespace {
 
 // Filled by constructors of static objects, so made on first use.
-std::map<std::string, Kernel, std::less<>>& kernels() {
-  static std::map<std::string, Kernel, std::less<>> all;
+std::map<std::string_view, Kernel>& kernels() {
+  static std::map<std::string_view, Kernel> all;
   return all;
 }
 
@@ -33,18 +33,6 @@ Operand partial_sums(const float* pointer, Use use, const KernelShape& shape, st
 
 Operand offsets(const cakejit_kernels::Documents& documents) {
   return dense("cu_seqlens", documents.cu_seqlens, kRead, (documents.count + 1) * (documents.is_int64 != 0 ? 8 : 4));
-}
-
-}  // namespace
-
-void add_kernel(Kernel kernel) {
-  std::string symbol = kernel.symbol;
-  kernels().emplace(std::move(symbol), std::move(kernel));
-}
-
-const Kernel* find_kernel(std::string_view symbol) {
-  const auto found = kernels().find(symbol);
-  return found == kernels().end() ? nullptr : &found->second;
 }
 
 std::vector<Operand> forward_operands(const KernelShape& shape, const void* params) {
@@ -82,6 +70,31 @@ std::vector<Operand> reduce_operands(const KernelShape& shape, const void* param
   };
   if (shape.has_bias) operands.push_back(parameter("dbias", p.dbias, kWrite, shape, shape.channels, p.dbias_is_fp32));
   return operands;
+}
+
+using Operands = std::vector<Operand> (*)(const KernelShape& shape, const void* params);
+
+void add(const CompiledKernel& code, bool reads_unfilled_shared, const KernelShape& shape, Operands operands) {
+  kernels()[code.symbol] = {code, reads_unfilled_shared, [=](const void* params) { return operands(shape, params); }};
+}
+
+}  // namespace
+
+void add_forward(const CompiledKernel& code, const KernelShape& shape) {
+  add(code, true, shape, forward_operands);
+}
+
+void add_backward(const CompiledKernel& code, const KernelShape& shape) {
+  add(code, true, shape, backward_operands);
+}
+
+void add_reduce(const CompiledKernel& code, const KernelShape& shape) {
+  add(code, false, shape, reduce_operands);
+}
+
+const Kernel* find_kernel(std::string_view symbol) {
+  const auto found = kernels().find(symbol);
+  return found == kernels().end() ? nullptr : &found->second;
 }
 
 }  // namespace cakejit::emulation

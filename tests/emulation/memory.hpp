@@ -35,7 +35,8 @@ class GlobalMemory {
   // Cells of `bytes` bytes from `address` on; nullptr unless all lie in one allocation.
   Cell* cells(const void* address, std::size_t bytes);
 
-  // Allows a launch its operands; what it is to write becomes uninitialised. Returns "" or which operand is out of bounds.
+  // Allows a launch its operands; what it is to write becomes uninitialised. Returns "" or which operand is out of
+  // bounds.
   std::string begin_launch(const std::vector<Operand>& operands);
   // Forbids them again. Returns "" or which byte the launch has not written.
   std::string end_launch(const std::vector<Operand>& operands);

@@ -1,10 +1,35 @@
-// What emulated kernels call of the emulation. Each acts for the calling emulated thread.
+// What compiled kernels and the emulation know of each other. Plain types only: a standard container's functions,
+// compiled with the kernels' options, could serve the emulation too, and report the emulation's own accesses.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace cakejit::emulation {
+
+// What the host compiler has made of a kernel.
+struct CompiledKernel {
+  const char* symbol;
+  void (*entry)(const void* params);  // runs the calling emulated thread
+  std::size_t params_bytes;
+  // All __shared__ variables.
+  std::byte* shared_begin;
+  std::byte* shared_end;
+};
+
+// What the kernels of kernels/ are specialised on, as far as it decides what they may touch.
+struct KernelShape {
+  std::int64_t channels;
+  int element_bytes;
+  bool has_bias;
+};
+
+// Their parameters are those of kernels/launch_params.h.
+void add_forward(const CompiledKernel& code, const KernelShape& shape);
+void add_backward(const CompiledKernel& code, const KernelShape& shape);
+void add_reduce(const CompiledKernel& code, const KernelShape& shape);
+
+// Each of the following acts for the calling emulated thread.
 
 struct Index3 {
   unsigned x, y, z;

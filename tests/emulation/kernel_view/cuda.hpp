@@ -1,5 +1,5 @@
-// What nvcc and NVRTC know by themselves, for the host compiler: the keywords, indices, barriers, warp functions and arithmetic that
-// the kernels use. Included before the text of each kernel library.
+// What nvcc and NVRTC know by themselves, for the host compiler: the keywords, indices, barriers, warp functions and
+// arithmetic that the kernels use. Included before the text of each kernel library.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,8 @@
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(threads)
-// Blocks run one after the other, so one variable serves all. Each library has a section of its own: its bounds are known.
+// Blocks run one after the other, so one variable serves all. Each library has a section of its own: its bounds are
+// known.
 #define __shared__ static __attribute__((section(CAKEJIT_SHARED_SECTION)))
 
 #define threadIdx (::cakejit::emulation::thread_index())
