@@ -85,8 +85,7 @@ std::vector<OperationCase> token_cases(std::uint64_t seed) {
 
 std::vector<OperationCase> channel_cases() {
   std::vector<OperationCase> cases;
-  for (const std::int64_t channels :
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 31, 32, 33, 63, 64, 65, 124, 127, 128, 129, 132, 258, 508, 512, 516}) {
+  for (const std::int64_t channels : {1, 2, 3, 4, 6, 8, 31, 33, 124, 127, 128, 129, 132, 258, 508, 512, 516}) {
     for (const std::int64_t tokens : {std::int64_t{1}, kStrip + 3, 3 * kStrip + 1}) {
       cases.push_back(
           plain("channel sweep", random_documents(tokens, 4, static_cast<std::uint64_t>(channels)), channels));
