@@ -16,7 +16,7 @@ class DocumentCursor {
     constexpr u32 kWholeWarp = 0xffffffffu;
     const bool together = warp == kWholeWarp && __all_sync(warp, first_token == __shfl_sync(warp, first_token, 0));
     index_ = together ? find_by_warp() : find_alone();
-    start_ = clamp_relative(offset(index_) - first_token);
+    start_ = relative(offset(index_));
     next_ = relative_start(index_ + 1);
     after_ = relative_start(index_ + 2);
   }
@@ -78,11 +78,13 @@ class DocumentCursor {
     return documents_.is_int64 ? static_cast<const i64*>(documents_.cu_seqlens)[index]
                                : static_cast<const int*>(documents_.cu_seqlens)[index];
   }
-  __device__ __forceinline__ static int clamp_relative(i64 distance) {
+  // Unsigned, because wrong contents may make the difference overflow.
+  __device__ __forceinline__ int relative(i64 token) const {
+    const i64 distance = static_cast<i64>(static_cast<u64>(token) - static_cast<u64>(first_token_));
     return distance < -kFar ? -kFar : distance > kFar ? kFar : static_cast<int>(distance);
   }
   __device__ __forceinline__ int relative_start(i64 index) const {
-    return index > documents_.count ? kFar : clamp_relative(offset(index) - first_token_);
+    return index > documents_.count ? kFar : relative(offset(index));
   }
 
   const Documents& documents_;

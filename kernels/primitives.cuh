@@ -1,8 +1,8 @@
-// Every PTX instruction that the kernels use, wrapped once under its own name, and the number formats.
-// Nothing else in this folder holds inline assembly.
+// Packets of neighbouring elements, the number formats, and parameters whose format is known at launch.
 #pragma once
 
 #include "launch_params.h"
+#include "ptx.cuh"
 
 namespace cakejit_kernels {
 
@@ -32,66 +32,14 @@ struct alignas(2) Packet<2> {
   u16 half;
 };
 
-// Who reads a line again: nobody, or the neighbouring strip some microseconds later.
-enum class Reuse { kNone, kLater };
-
-// The L2 policy that keeps a line longer than the ones around it.
-__device__ __forceinline__ u64 evict_last_policy() {
-  u64 policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
-// cp.async: global to shared, no register in between, complete only after the wait for its group. 2-byte packets are too small
-// for the instruction and go through a register.
+// cp.async of a packet. 2 bytes are too few for the instruction and go through a register.
 template <Reuse R, int Bytes>
 __device__ __forceinline__ void copy_async(Packet<Bytes>* shared, const void* global) {
   if constexpr (Bytes < 4) {
     *shared = *static_cast<const Packet<Bytes>*>(global);
   } else {
-    const u32 target = static_cast<u32>(__cvta_generic_to_shared(shared));
-    if constexpr (R == Reuse::kLater) {
-      asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;"
-                   :
-                   : "r"(target), "l"(global), "n"(Bytes), "l"(evict_last_policy())
-                   : "memory");
-    } else if constexpr (Bytes == 16) {
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(target), "l"(global) : "memory");
-    } else {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(target), "l"(global), "n"(Bytes) : "memory");
-    }
+    cp_async<R, Bytes>(shared, global);
   }
-}
-
-__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Returns when all but the last `Pending` committed groups of this thread are complete.
-template <int Pending>
-__device__ __forceinline__ void copy_async_wait() {
-  asm volatile("cp.async.wait_group %0;" : : "n"(Pending) : "memory");
-}
-
-// Programmatic dependent launch: waits until the grid this one depends on has completed and its writes are visible.
-__device__ __forceinline__ void grid_dependency_wait() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-// ---- arithmetic ------------------------------------------------------------------------------------------------------
-
-// 2^v, at most 2 ulp off (PTX ISA, ex2.approx.ftz.f32).
-__device__ __forceinline__ float exp2_approx(float v) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
-  return result;
-}
-
-// 1/v, at most 1 ulp off (PTX ISA, rcp.approx.ftz.f32).
-__device__ __forceinline__ float reciprocal_approx(float v) {
-  float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
-  return result;
 }
 
 // ---- number formats --------------------------------------------------------------------------------------------------
@@ -105,28 +53,16 @@ struct Format<kBf16> {
   __device__ __forceinline__ static float load(u16 bits) { return __uint_as_float(static_cast<u32>(bits) << 16); }
   __device__ __forceinline__ static float low(u32 pair) { return __uint_as_float(pair << 16); }
   __device__ __forceinline__ static float high(u32 pair) { return __uint_as_float(pair & 0xffff0000u); }
-  __device__ __forceinline__ static u32 round_pair(float low, float high) {
-    u32 pair;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    return pair;
-  }
+  __device__ __forceinline__ static u32 round_pair(float low, float high) { return round_pair_to_bf16(low, high); }
 };
 
 template <>
 struct Format<kFp16> {
   static constexpr int kBytes = 2;
-  __device__ __forceinline__ static float load(u16 bits) {
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-  }
+  __device__ __forceinline__ static float load(u16 bits) { return fp16_to_fp32(bits); }
   __device__ __forceinline__ static float low(u32 pair) { return load(static_cast<u16>(pair)); }
   __device__ __forceinline__ static float high(u32 pair) { return load(static_cast<u16>(pair >> 16)); }
-  __device__ __forceinline__ static u32 round_pair(float low, float high) {
-    u32 pair;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    return pair;
-  }
+  __device__ __forceinline__ static u32 round_pair(float low, float high) { return round_pair_to_fp16(low, high); }
 };
 
 template <>

@@ -72,6 +72,15 @@ void add_stride_cases(std::vector<OperationCase>& cases) {
       cases.push_back(shifted);
     }
   }
+  for (const cake_dtype dtype : {CAKE_DTYPE_BF16, CAKE_DTYPE_FP16, CAKE_DTYPE_FP32}) {
+    for (const std::int64_t shift : {1, 2, 4}) {
+      OperationCase shifted = named("parameters that are not aligned to a packet", random_documents(80, 3, 6), 24);
+      shifted.dtype = shifted.weight_dtype = shifted.bias_dtype = dtype;
+      shifted.weight_grad_dtype = shifted.bias_grad_dtype = dtype;
+      shifted.parameter_shift = shift;
+      cases.push_back(shifted);
+    }
+  }
   OperationCase only_dx = named("only dx is misaligned", one_document(150), 64);
   only_dx.dx = {3, 2};
   cases.push_back(only_dx);
@@ -135,6 +144,7 @@ std::ostream& operator<<(std::ostream& out, const OperationCase& operation_case)
   for (const auto& [name, slice] : slices) {
     out << ", " << name << " columns " << slice->first_column << "+C+" << slice->extra_columns;
   }
+  if (c.parameter_shift != 0) out << ", parameters shifted by " << c.parameter_shift;
   out << ", offsets";
   for (std::size_t i = 0; i < c.offsets.size() && i < 12; ++i) out << ' ' << c.offsets[i];
   return out << (c.offsets.size() > 12 ? " ..." : "");

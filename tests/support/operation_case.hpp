@@ -32,6 +32,8 @@ struct OperationCase {
   Slice y;
   Slice dy;
   Slice dx;
+  std::int64_t parameter_shift =
+      0;  // weight, bias and their gradients begin this many elements after an aligned address
   std::uint64_t seed = 1;
 
   [[nodiscard]] std::int64_t tokens() const { return offsets.back(); }

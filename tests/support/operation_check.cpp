@@ -63,6 +63,15 @@ class Check {
   [[nodiscard]] TensorLayout rows_of(const Slice& slice) const {
     return {case_.dtype, case_.tokens(), case_.channels, case_.row_stride(slice), slice.first_column};
   }
+  [[nodiscard]] TensorLayout parameters(cake_dtype dtype, std::int64_t per_channel) const {
+    if (case_.parameter_shift == 0) return TensorLayout::dense(dtype, case_.channels, per_channel);
+    const std::int64_t elements = case_.channels * per_channel;
+    return {dtype, 1, elements, case_.parameter_shift + elements, case_.parameter_shift};
+  }
+  [[nodiscard]] TensorLayout weights(cake_dtype dtype) const { return parameters(dtype, 4); }
+  [[nodiscard]] TensorLayout biases(cake_dtype dtype) const {
+    return has_bias() ? parameters(dtype, 1) : TensorLayout::dense(CAKE_DTYPE_FP32, 0, case_.channels);
+  }
   [[nodiscard]] bool has_bias() const { return case_.bias_dtype != CAKE_DTYPE_NONE; }
   [[nodiscard]] const void* host_offsets() const;
 
@@ -94,15 +103,14 @@ Check::Check(Executor& executor, const OperationCase& operation_case, cake_conte
       problem_(operation_case.problem(executor.device())),
       input_(make_input(operation_case)),
       x_(executor, rows_of(case_.x)),
-      weight_(executor, TensorLayout::dense(case_.weight_dtype, case_.channels, 4)),
-      bias_(executor, TensorLayout::dense(has_bias() ? case_.bias_dtype : CAKE_DTYPE_FP32, has_bias(), case_.channels)),
+      weight_(executor, weights(case_.weight_dtype)),
+      bias_(executor, biases(case_.bias_dtype)),
       dy_(executor, rows_of(case_.dy)),
       cu_seqlens_(executor, TensorLayout::dense(case_.cu_seqlens_dtype, 1, problem_.documents + 1)),
       y_(executor, rows_of(case_.y)),
       dx_(executor, rows_of(case_.dx)),
-      dweight_(executor, TensorLayout::dense(case_.weight_grad_dtype, case_.channels, 4)),
-      dbias_(executor,
-             TensorLayout::dense(has_bias() ? case_.bias_grad_dtype : CAKE_DTYPE_FP32, has_bias(), case_.channels)) {
+      dweight_(executor, weights(case_.weight_grad_dtype)),
+      dbias_(executor, biases(case_.bias_grad_dtype)) {
   x_.write(input_.x);
   weight_.write(input_.weight);
   if (has_bias()) bias_.write(input_.bias);
