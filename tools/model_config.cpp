@@ -1,8 +1,10 @@
 #include "tools/model_config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <span>
 
@@ -22,14 +24,24 @@ void check_width(const JsonFields& fields, const std::string& name) {
   if (fields.count(name) != kKernelWidth) fields.refuse(name, "only causal convolutions of width 4 are built");
 }
 
-// Hybrid models list each layer's kind; one may have no layer of the kind that holds the convolution.
-void check_layers(const JsonFields& fields, const std::string& kind) {
+// Hybrid models list each layer's kind; one may have no layer of the kinds that hold the convolution.
+void check_layers(const JsonFields& fields, std::initializer_list<const char*> kinds) {
   if (!fields.has("layer_types")) return;
   const nlohmann::json& types = fields.at("layer_types", "a list");
   if (!types.is_array()) fields.refuse("layer_types", "it must be a list of texts");
-  if (std::ranges::find(types, nlohmann::json(kind)) == types.end()) {
-    fields.refuse("layer_types", fmt::format("it has no \"{}\" layer, so this model has no causal conv1d", kind));
+  const auto is_listed = [&](const char* kind) {
+    return std::ranges::find(types, nlohmann::json(kind)) != types.end();
+  };
+  if (std::ranges::none_of(kinds, is_listed)) {
+    fields.refuse("layer_types", fmt::format("it has no \"{}\" layer, so this model has no causal conv1d",
+                                             fmt::join(kinds, "\" or \"")));
   }
+}
+
+// The name, of those that versions of a config give one field, that is present; else the first.
+std::string present_name(const JsonFields& fields, std::initializer_list<const char*> names) {
+  const auto found = std::ranges::find_if(names, [&](const char* name) { return fields.has(name); });
+  return found != names.end() ? *found : *names.begin();
 }
 
 cake_activation activation(const JsonFields& fields, const std::string& name) {
@@ -86,6 +98,11 @@ std::int64_t head_dim_of(const JsonFields& fields, const std::string& name, std:
 }
 
 std::vector<ConvShape> kimi_linear(const JsonFields& fields, int ranks) {
+  if (!fields.has("linear_attn_config") && fields.has("linear_num_heads")) {
+    refuse(fields,
+           "it has linear_num_heads in the place of linear_attn_config; that form, of one convolution over q, k "
+           "and v, is not read. Write a file with \"conv_channels\": [3 x heads x head size]");
+  }
   const JsonFields linear = fields.object("linear_attn_config");
   check_width(linear, "short_conv_kernel_size");
   const std::int64_t heads = per_rank(fields, "linear_attn_config.num_heads", linear.count("num_heads"), ranks);
@@ -98,7 +115,7 @@ std::vector<ConvShape> kimi_linear(const JsonFields& fields, int ranks) {
 }
 
 std::vector<ConvShape> qwen3_next(const JsonFields& fields, int ranks) {
-  check_layers(fields, "linear_attention");
+  check_layers(fields, {"linear_attention"});
   check_width(fields, "linear_conv_kernel_dim");
   const std::int64_t key_heads = per_rank(fields, "linear_num_key_heads", fields.count("linear_num_key_heads"), ranks);
   const std::int64_t value_heads =
@@ -122,6 +139,16 @@ std::vector<ConvShape> mamba2(const JsonFields& fields, int ranks) {
       mamba2_conv(fields, sizes, fields.boolean_or("use_conv_bias", true), activation(fields, "hidden_act"), ranks)};
 }
 
+// Its attention layers may have a convolution of their own, without activation, over q, k and v.
+void check_attention_has_no_conv(const JsonFields& fields) {
+  if (!fields.has("attn_layer_idx") || fields.at("attn_layer_idx", "a list").empty() || !fields.has("attn_cfg")) return;
+  const JsonFields attention = fields.object("attn_cfg");
+  if (!attention.has("d_conv") || attention.at("d_conv", "a number") == 0) return;
+  attention.refuse("d_conv",
+                   "convolutions of attention layers are not read: give attn_layer_idx as [] to build those of the "
+                   "Mamba-2 layers alone");
+}
+
 // The first Mamba-2 models' own form: only what differs from the reference layer's defaults is written down.
 std::vector<ConvShape> mamba2_reference(const JsonFields& fields, int ranks) {
   const JsonFields layer = fields.object("ssm_cfg");
@@ -129,7 +156,9 @@ std::vector<ConvShape> mamba2_reference(const JsonFields& fields, int ranks) {
     refuse(fields, "ssm_cfg.layer must be \"Mamba2\"; Mamba-1 layers have no packed convolution of this kind");
   }
   if (layer.count_or("d_conv", kKernelWidth) != kKernelWidth) check_width(layer, "d_conv");
-  const std::int64_t inner = layer.count_or("expand", 2) * fields.count("d_model");
+  check_attention_has_no_conv(fields);
+  const std::int64_t inner = layer.has("d_ssm") ? layer.count("d_ssm")  // the rest is a gated MLP, without convolution
+                                                : layer.count_or("expand", 2) * fields.count("d_model");
   const std::int64_t head_dim = layer.count_or("headdim", 64);
   if (inner % head_dim != 0) {
     refuse(fields, fmt::format("the mixer's {} channels are no whole number of heads of {}", inner, head_dim));
@@ -141,22 +170,25 @@ std::vector<ConvShape> mamba2_reference(const JsonFields& fields, int ranks) {
 }
 
 std::vector<ConvShape> nemotron_h(const JsonFields& fields, int ranks) {
-  check_width(fields, "conv_kernel");
+  const std::string groups = present_name(fields, {"n_groups", "mamba_n_groups"});
+  check_width(fields, present_name(fields, {"conv_kernel", "mamba_d_conv"}));
   const Mamba2Sizes sizes{fields.count("mamba_num_heads"),
                           fields.count("mamba_head_dim"),
-                          fields.count("n_groups"),
+                          fields.count(groups),
                           fields.count("ssm_state_size"),
                           "mamba_num_heads",
-                          "n_groups"};
-  return {mamba2_conv(fields, sizes, fields.boolean_or("use_conv_bias", true), activation(fields, "mamba_hidden_act"),
-                      ranks)};
+                          groups};
+  const bool bias = fields.boolean_or(present_name(fields, {"use_conv_bias", "mamba_conv_bias"}), true);
+  return {mamba2_conv(fields, sizes, bias, activation(fields, "mamba_hidden_act"), ranks)};
 }
 
-// Falcon-H1 and Granite-4.0-H name their mixer's fields alike; only Falcon-H1 may set the inner size by itself.
-std::vector<ConvShape> mamba_prefixed(const JsonFields& fields, int ranks) {
+std::int64_t expanded(const JsonFields& fields) {
+  return fields.count("mamba_expand") * fields.count("hidden_size");
+}
+
+// Falcon-H1 and Granite-4.0-H name their mixer's fields alike, but for its inner size.
+std::vector<ConvShape> mamba_prefixed(const JsonFields& fields, std::int64_t inner, int ranks) {
   check_width(fields, "mamba_d_conv");
-  const std::int64_t inner = fields.has("mamba_d_ssm") ? fields.count("mamba_d_ssm")
-                                                       : fields.count("mamba_expand") * fields.count("hidden_size");
   const std::int64_t heads = fields.count("mamba_n_heads");
   const Mamba2Sizes sizes{heads,
                           head_dim_of(fields, "mamba_d_head", inner, heads),
@@ -168,9 +200,16 @@ std::vector<ConvShape> mamba_prefixed(const JsonFields& fields, int ranks) {
       mamba2_conv(fields, sizes, fields.boolean_or("mamba_conv_bias", true), activation(fields, "hidden_act"), ranks)};
 }
 
+std::vector<ConvShape> falcon_h1(const JsonFields& fields, int ranks) {
+  // The default of an absent field is a number of its own there, not this product: only null means it.
+  const std::string expected = "a whole number, or null for mamba_expand x hidden_size";
+  const bool given = !fields.at("mamba_d_ssm", expected).is_null();
+  return mamba_prefixed(fields, given ? fields.count("mamba_d_ssm") : expanded(fields), ranks);
+}
+
 std::vector<ConvShape> granite_hybrid(const JsonFields& fields, int ranks) {
-  check_layers(fields, "mamba");
-  return mamba_prefixed(fields, ranks);
+  check_layers(fields, {"mamba", "linear_attention"});  // the newer name of the same layer
+  return mamba_prefixed(fields, expanded(fields), ranks);
 }
 
 // For every other model: its convolutions, said outright. Nothing is known of their heads, so each must split evenly.
@@ -197,9 +236,9 @@ struct Model {
   std::vector<ConvShape> (*convs)(const JsonFields& fields, int ranks);
 };
 
-constexpr Model kModels[] = {{"falcon_h1", mamba_prefixed}, {"granitemoehybrid", granite_hybrid},
-                             {"kimi_linear", kimi_linear},  {"mamba2", mamba2},
-                             {"nemotron_h", nemotron_h},    {"qwen3_next", qwen3_next}};
+constexpr Model kModels[] = {{"falcon_h1", falcon_h1},     {"granitemoehybrid", granite_hybrid},
+                             {"kimi_linear", kimi_linear}, {"mamba2", mamba2},
+                             {"nemotron_h", nemotron_h},   {"qwen3_next", qwen3_next}};
 
 [[noreturn]] void refuse_type(const JsonFields& fields, const std::string& said) {
   refuse(fields, fmt::format("{}; known model types are: {}. For any other model, write a file with \"conv_channels\" "

@@ -71,6 +71,32 @@ TEST_CASE("both forms of a Mamba-2 config agree") {
   CHECK(model_convs(hub, "hub") == read_model_convs(kModels / "mamba2-2.7b.json"));
 }
 
+TEST_CASE("a Mamba-2 mixer narrower than its layer, and a null inner size, are read as their models do") {
+  CHECK(model_convs(R"({"d_model":2560,"ssm_cfg":{"layer":"Mamba2","d_ssm":1280}})", "c").at(0).channels == 1280 + 256);
+  CHECK(model_convs(R"({"d_model":2560,"attn_layer_idx":[],"attn_cfg":{"d_conv":4},"ssm_cfg":{"layer":"Mamba2"}})", "c")
+            .at(0)
+            .channels == 5120 + 256);
+  CHECK(model_convs(R"({"model_type":"falcon_h1","mamba_d_conv":4,"mamba_d_ssm":null,"mamba_expand":2,"hidden_size":512,
+                        "mamba_n_heads":16,"mamba_n_groups":1,"mamba_d_state":256})",
+                    "c")
+            .at(0)
+            .channels == 1024 + 512);
+}
+
+TEST_CASE("the names that versions of a config give one field are all read") {
+  const std::string granite = R"({"model_type":"granitemoehybrid","mamba_d_conv":4,"mamba_d_ssm":77,"mamba_expand":2,)"
+                              R"("hidden_size":4096,"mamba_n_heads":128,"mamba_n_groups":1,"mamba_d_state":128,)";
+  for (const char* kind : {"mamba", "linear_attention"}) {
+    CHECK(model_convs(granite + R"("layer_types":["attention",")" + kind + "\"]}", "c").at(0).channels == 8448);
+  }
+  const auto conv =
+      model_convs(R"({"model_type":"nemotron_h","mamba_d_conv":4,"mamba_head_dim":64,"mamba_num_heads":128,
+                                    "mamba_n_groups":8,"ssm_state_size":128,"mamba_conv_bias":false})",
+                  "c")
+          .at(0);
+  CHECK(conv == ConvShape{"xBC", 10240, false, kSilu});
+}
+
 TEST_CASE("a language model inside a larger config is found") {
   CHECK(model_convs(R"({"model_type":"with_vision","text_config":)" + nemotron("", "") + "}", "c").at(0).channels ==
         10240);
@@ -132,7 +158,12 @@ TEST_CASE("bad fields are refused with file, field, value and what is allowed") 
        {"linear_attn_config.short_conv_kernel_size is 2", "width 4"}},
       {R"({"model_type":7})", {"model_type is 7"}},
       {R"({"d_model":2560,"ssm_cfg":{"layer":"Mamba1"}})", {"Mamba2"}},
-      {R"({"model_type":"granitemoehybrid","layer_types":["attention"]})", {"no \"mamba\" layer"}},
+      {R"({"model_type":"granitemoehybrid","layer_types":["attention"]})",
+       {"no \"mamba\" or \"linear_attention\" layer"}},
+      {R"({"model_type":"falcon_h1","mamba_d_conv":4})", {"the field mamba_d_ssm is missing", "null"}},
+      {R"({"model_type":"kimi_linear","linear_num_heads":32})", {"linear_num_heads", "conv_channels"}},
+      {R"({"d_model":64,"attn_layer_idx":[3],"attn_cfg":{"d_conv":4},"ssm_cfg":{"layer":"Mamba2"}})",
+       {"attn_cfg.d_conv is 4", "attn_layer_idx as []"}},
       {R"({"conv_channels":[]})", {"conv_channels is []"}},
       {R"({"conv_channels":[8,0]})", {"0 in it is no whole number"}},
       {R"({"conv_channels":8})", {"conv_channels is 8"}},
