@@ -75,6 +75,7 @@ std::optional<Entry> Store::load(const Request& request) const {
       if (access_ == Access::kReadWrite) note_use(*folder, layout_);
       Entry entry = read_entry(*folder, request.name, false);
       check_identity(request, entry.manifest);
+      if (request.check) request.check(entry);
       return entry;
     } catch (const ShortageError& error) {
       log_->warn("cache entry {} in {} could not be read now: {}", request.name, layout_.root.string(), error.what());

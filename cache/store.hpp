@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct Request {
   CodeKind code_kind = CodeKind::kCubin;
   // Not compared; they let the log say in what the nearest entry differs.
   std::map<std::string, std::string> specialization = {};
+  // What the caller knows of sound code; throws Error with what is wrong. May be empty.
+  std::function<void(const Entry&)> check = {};
 };
 
 // A path and what is wrong with the entry there.

@@ -88,4 +88,14 @@ std::vector<std::string> cubin_kernels(std::string_view cubin) {
   return kernels;
 }
 
+void require_kernels(std::string_view cubin, const std::vector<std::string>& symbols) {
+  const std::vector<std::string> found = cubin_kernels(cubin);
+  for (const std::string& symbol : symbols) {
+    if (std::ranges::binary_search(found, symbol)) continue;
+    throw Error(CAKE_STATUS_COMPILE_FAILED,
+                fmt::format("a cubin without the kernel {} (it holds: {})", symbol,
+                            found.empty() ? "no kernel" : fmt::format("{}", fmt::join(found, ", "))));
+  }
+}
+
 }  // namespace cakejit::jit

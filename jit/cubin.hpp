@@ -10,4 +10,8 @@ namespace cakejit::jit {
 // Symbols of all kernels, sorted. Throws Error(COMPILE_FAILED) that says what is wrong when the bytes are no cubin.
 std::vector<std::string> cubin_kernels(std::string_view cubin);
 
+// Throws Error(COMPILE_FAILED) when the bytes are no cubin ("no cubin: ...") or lack one of these kernels ("a cubin without the
+// kernel ...").
+void require_kernels(std::string_view cubin, const std::vector<std::string>& symbols);
+
 }  // namespace cakejit::jit

@@ -18,6 +18,11 @@ constexpr std::array kTargets = {
     Target{"sm_107a", 10, 7, "compute_107a", "13.4"}, Target{"sm_120", 12, 0, "compute_120", "12.8"},
 };
 
+constexpr std::array kPortable = {
+    Target{"compute_80", 8, 0, "compute_80", "12.0"},
+    Target{"compute_90", 9, 0, "compute_90", "12.0"},
+};
+
 }  // namespace
 
 std::span<const Target> all_targets() {
@@ -36,6 +41,10 @@ const Target& find_target(std::string_view name) {
     throw Error(CAKE_STATUS_UNSUPPORTED, fmt::format("unknown GPU target \"{}\"; known are: {}", name, target_names()));
   }
   return *found;
+}
+
+const Target& portable_target(const Target& target) {
+  return kPortable[target.compute_major < 9 ? 0 : 1];
 }
 
 std::optional<Target> target_for_device(int compute_major, int compute_minor) {

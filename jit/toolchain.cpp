@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <system_error>
 
 #include "cakejit/error.hpp"
@@ -68,123 +70,150 @@ std::vector<int> supported_archs(const NvrtcApi& api) {
   return archs;
 }
 
-// Opens the pair by path or by bare name. Throws Error(TOOLCHAIN_MISSING) with the one thing that is wrong.
+// The three functions open by path or by bare name, and throw Error(TOOLCHAIN_MISSING) with the one thing that is wrong.
+Linker open_nvjitlink(const std::string& name, int major) {
+  const auto library = open_library(name);
+  Linker linker;
+  linker.nvjitlink = load_nvjitlink(*library, major);
+  linker.version = nvjitlink_version(linker.nvjitlink, *library, major);
+  linker.path = real_path(library->path());
+  linker.library = library;
+  return linker;
+}
+
+void open_nvrtc(Toolchain& toolchain, const std::string& name) {
+  const auto nvrtc = open_library(name);
+  toolchain.nvrtc = load_nvrtc(*nvrtc);
+  toolchain.nvrtc_version = nvrtc_version(toolchain.nvrtc);
+  toolchain.nvrtc_path = real_path(nvrtc->path());
+  toolchain.nvrtc_archs = supported_archs(toolchain.nvrtc);
+  toolchain.libraries = {open_builtins(toolchain.nvrtc_path, toolchain.nvrtc_version), nvrtc};
+}
+
 std::shared_ptr<const Toolchain> open_pair(const std::string& nvrtc_name, const std::string& nvjitlink_name,
                                            int major) {
   auto toolchain = std::make_shared<Toolchain>();
-  const auto nvrtc = open_library(nvrtc_name);
-  toolchain->nvrtc = load_nvrtc(*nvrtc);
-  toolchain->nvrtc_version = nvrtc_version(toolchain->nvrtc);
-  toolchain->nvrtc_path = real_path(nvrtc->path());
-  toolchain->nvrtc_archs = supported_archs(toolchain->nvrtc);
-  const auto builtins = open_builtins(toolchain->nvrtc_path, toolchain->nvrtc_version);
-
-  const auto nvjitlink = open_library(nvjitlink_name);
-  toolchain->nvjitlink = load_nvjitlink(*nvjitlink, major);
-  toolchain->nvjitlink_version = nvjitlink_version(toolchain->nvjitlink, *nvjitlink, major);
-  toolchain->nvjitlink_path = real_path(nvjitlink->path());
-  if (toolchain->nvjitlink_version.major != toolchain->nvrtc_version.major ||
-      toolchain->nvjitlink_version < toolchain->nvrtc_version) {
+  open_nvrtc(*toolchain, nvrtc_name);
+  toolchain->linker = open_nvjitlink(nvjitlink_name, major);
+  const Linker& linker = toolchain->linker;
+  if (linker.version.major != toolchain->nvrtc_version.major || linker.version < toolchain->nvrtc_version) {
     refuse(
         fmt::format("{} is nvJitLink {}, which can't link what {} (NVRTC {}) compiles; it must be of the same major "
                     "release and not older",
-                    toolchain->nvjitlink_path.string(), to_text(toolchain->nvjitlink_version),
-                    toolchain->nvrtc_path.string(), to_text(toolchain->nvrtc_version)));
+                    linker.path.string(), to_text(linker.version), toolchain->nvrtc_path.string(),
+                    to_text(toolchain->nvrtc_version)));
   }
-  toolchain->libraries = {builtins, nvrtc, nvjitlink};
   return toolchain;
 }
+
+// What is looked for. `open` is tried with names or paths until it does not throw.
+struct Wanted {
+  bool nvrtc = true;  // beside nvJitLink
+  std::function<void(const std::string& nvrtc, const std::string& nvjitlink, int major)> open;
+};
 
 // Collects what was wrong where, until something is right.
 class Search {
  public:
-  // Names resolved by the loader: LD_LIBRARY_PATH, ld.so.cache, and libraries that this process has open already.
-  std::shared_ptr<const Toolchain> try_loader() {
-    for (const int major : kMajors) {
-      if (auto found =
-              try_pair("the loader's search path", soname("nvrtc", major), soname("nvJitLink", major), major)) {
-        return found;
-      }
-    }
-    return nullptr;
+  explicit Search(const Wanted& wanted) : wanted_(wanted) {}
+
+  void run(const ToolchainSearch& places) {
+    if (!find(places)) fail();
   }
 
-  std::shared_ptr<const Toolchain> try_root(const fs::path& root) {
-    bool any_nvrtc = false;
+ private:
+  bool find(const ToolchainSearch& places) {
+    if (!places.explicit_path.empty()) return try_root(places.explicit_path);
+    if (places.loader_path && try_loader()) return true;
+    std::vector<fs::path> roots = places.hints;
+    for (const fs::path& parent : places.toolkit_parents) {
+      for (fs::path& root : toolkit_roots(parent)) roots.push_back(std::move(root));
+    }
+    return std::ranges::any_of(roots, [this](const fs::path& root) { return try_root(root); });
+  }
+
+  // Names resolved by the loader: LD_LIBRARY_PATH, ld.so.cache, and libraries that this process has open already.
+  bool try_loader() {
+    return std::ranges::any_of(kMajors, [this](int major) {
+      return try_open("the loader's search path", soname("nvrtc", major), soname("nvJitLink", major), major);
+    });
+  }
+
+  bool try_root(const fs::path& root) {
+    bool any = false;
     for (const ToolchainPlace& place : toolchain_places(root)) {
       for (const int major : kMajors) {
         const fs::path nvrtc = place.nvrtc / soname("nvrtc", major);
         const fs::path nvjitlink = place.nvjitlink / soname("nvJitLink", major);
-        if (!is_file(nvrtc)) continue;
-        any_nvrtc = true;
+        if (!is_file(wanted_.nvrtc ? nvrtc : nvjitlink)) continue;
+        any = true;
         if (!is_file(nvjitlink)) {
           note(root.string(), fmt::format("{} is there, {} is not", nvrtc.string(), nvjitlink.string()));
           continue;
         }
         // The real paths, so that a library opened through a symlink finds its neighbours.
-        if (auto found = try_pair(root.string(), real_path(nvrtc).string(), real_path(nvjitlink).string(), major)) {
-          return found;
-        }
+        if (try_open(root.string(), real_path(nvrtc).string(), real_path(nvjitlink).string(), major)) return true;
       }
     }
-    if (!any_nvrtc) note(root.string(), describe_nothing(root));
-    return nullptr;
+    if (!any) note(root.string(), describe_nothing(root));
+    return false;
   }
 
-  [[noreturn]] void fail() const {
-    refuse(fmt::format(
-        "no usable CUDA compiler (NVRTC with nvJitLink, 12.0 or later). Looked at:{}\n"
-        "Install one: pip install nvidia-cuda-nvrtc nvidia-nvjitlink, or the CUDA Toolkit. If it lies elsewhere, set "
-        "CAKEJIT_TOOLKIT_PATH to its folder. A cache prebuilt with cake-aot needs none.",
-        notes_.empty() ? "\n  nothing: no place to look was given" : notes_));
-  }
-
- private:
-  std::shared_ptr<const Toolchain> try_pair(const std::string& where, const std::string& nvrtc,
-                                            const std::string& nvjitlink, int major) {
+  bool try_open(const std::string& where, const std::string& nvrtc, const std::string& nvjitlink, int major) {
     try {
-      return open_pair(nvrtc, nvjitlink, major);
+      wanted_.open(nvrtc, nvjitlink, major);
+      return true;
     } catch (const Error& error) {
       note(where, error.what());
-      return nullptr;
+      return false;
     }
   }
 
-  static std::string describe_nothing(const fs::path& root) {
+  [[nodiscard]] std::string describe_nothing(const fs::path& root) const {
     std::error_code error;
     const fs::file_status status = fs::status(root, error);
     if (error && status.type() != fs::file_type::not_found) return error.message();
     if (status.type() == fs::file_type::not_found) return "no such folder";
     if (status.type() != fs::file_type::directory) return "not a folder";
-    return "no libnvrtc.so.13 or libnvrtc.so.12, neither in it nor in its lib64, lib, targets/*/lib, "
-           "lib/python3*/site-packages/nvidia/*/lib";
+    const char* library = wanted_.nvrtc ? "nvrtc" : "nvJitLink";
+    return fmt::format(
+        "no {} or {}, neither in it nor in its lib64, lib, targets/*/lib, lib/python3*/site-packages/nvidia/*/lib",
+        soname(library, kMajors[0]), soname(library, kMajors[1]));
+  }
+
+  [[noreturn]] void fail() const {
+    refuse(fmt::format(
+        "no usable CUDA {} (12.0 or later). Looked at:{}\n"
+        "Install one: pip install nvidia-cuda-nvrtc nvidia-nvjitlink, or the CUDA Toolkit. If it lies elsewhere, set "
+        "CAKEJIT_TOOLKIT_PATH to its folder. A cache prebuilt with cake-aot for this GPU needs none.",
+        wanted_.nvrtc ? "compiler (NVRTC with nvJitLink)" : "linker (nvJitLink)",
+        notes_.empty() ? "\n  nothing: no place to look was given" : notes_));
   }
 
   void note(const std::string& where, const std::string& what) { notes_ += fmt::format("\n  {}: {}", where, what); }
 
+  const Wanted& wanted_;
   std::string notes_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Toolchain> open_toolchain(const ToolchainSearch& search) {
-  Search state;
-  if (!search.explicit_path.empty()) {
-    if (auto found = state.try_root(search.explicit_path)) return found;
-    state.fail();
-  }
-  if (search.loader_path) {
-    if (auto found = state.try_loader()) return found;
-  }
-  for (const fs::path& hint : search.hints) {
-    if (auto found = state.try_root(hint)) return found;
-  }
-  for (const fs::path& parent : search.toolkit_parents) {
-    for (const fs::path& root : toolkit_roots(parent)) {
-      if (auto found = state.try_root(root)) return found;
-    }
-  }
-  state.fail();
+  std::shared_ptr<const Toolchain> toolchain;
+  const Wanted wanted{true, [&](const std::string& nvrtc, const std::string& nvjitlink, int major) {
+                        toolchain = open_pair(nvrtc, nvjitlink, major);
+                      }};
+  Search(wanted).run(search);
+  return toolchain;
+}
+
+std::shared_ptr<const Linker> open_linker(const ToolchainSearch& search) {
+  std::shared_ptr<const Linker> linker;
+  const Wanted wanted{false, [&](const std::string&, const std::string& nvjitlink, int major) {
+                        linker = std::make_shared<const Linker>(open_nvjitlink(nvjitlink, major));
+                      }};
+  Search(wanted).run(search);
+  return linker;
 }
 
 }  // namespace cakejit::jit

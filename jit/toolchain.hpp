@@ -21,19 +21,27 @@ struct ToolchainSearch {
   std::vector<std::filesystem::path> toolkit_parents = {"/usr/local", "/opt"};
 };
 
-// The opened toolchain. Immutable and shared by threads; NVRTC programs and link jobs are per compile.
-struct Toolchain {
-  NvrtcApi nvrtc{};
+// nvJitLink alone: what a portable library needs to become code for a target. Immutable and shared by threads, as
+// Toolchain is; link jobs are per link.
+struct Linker {
   NvJitLinkApi nvjitlink{};
-  Version nvrtc_version;
-  Version nvjitlink_version;  // same major as NVRTC's, and not older: else it can't read NVRTC's LTO-IR
-  std::filesystem::path nvrtc_path;
-  std::filesystem::path nvjitlink_path;
-  std::vector<int> nvrtc_archs;                            // nvrtcGetSupportedArchs: 75, 80, ...
-  std::vector<std::shared_ptr<DynamicLibrary>> libraries;  // keep the code mapped
+  Version version;
+  std::filesystem::path path;
+  std::shared_ptr<DynamicLibrary> library;  // keeps the code mapped
 };
 
-// Throws Error(TOOLCHAIN_MISSING) that lists every place looked at and what was wrong there, and how to install one.
+// NVRTC with nvJitLink. NVRTC programs are per compile.
+struct Toolchain {
+  NvrtcApi nvrtc{};
+  Version nvrtc_version;
+  std::filesystem::path nvrtc_path;
+  std::vector<int> nvrtc_archs;                            // nvrtcGetSupportedArchs: 75, 80, ...
+  std::vector<std::shared_ptr<DynamicLibrary>> libraries;  // keep NVRTC's code mapped
+  Linker linker;  // same major as NVRTC, and not older: else it can't read NVRTC's LTO-IR
+};
+
+// Both throw Error(TOOLCHAIN_MISSING) that lists every place looked at and what was wrong there, and how to install one.
 std::shared_ptr<const Toolchain> open_toolchain(const ToolchainSearch& search);
+std::shared_ptr<const Linker> open_linker(const ToolchainSearch& search);
 
 }  // namespace cakejit::jit

@@ -60,7 +60,7 @@ std::vector<ToolchainPlace> toolchain_places(const fs::path& root) {
       add_packages(places, root / "lib" / python / packages / "nvidia");
     }
   }
-  std::erase_if(places, [](const ToolchainPlace& place) { return !is_folder(place.nvrtc); });
+  std::erase_if(places, [](const ToolchainPlace& place) { return !is_folder(place.nvrtc) && !is_folder(place.nvjitlink); });
   return places;
 }
 

@@ -30,7 +30,9 @@ jit::ToolchainSearch toolchain_search(const Config& config) {
 Effects Effects::real() {
   return {.open_driver = driver::open_driver,
           .open_toolchain = [](const Config& config) { return jit::open_toolchain(toolchain_search(config)); },
-          .build = runtime::build_entry};
+          .open_linker = [](const Config& config) { return jit::open_linker(toolchain_search(config)); },
+          .build = runtime::build_entry,
+          .finalize = runtime::finalize_entry};
 }
 
 Context::Context(Config config, Effects effects)
@@ -41,6 +43,7 @@ Context::Context(Config config, Effects effects)
               {.bytes = config_.cache_max_bytes, .entries = config_.cache_max_entries}),
       driver_(effects_.open_driver),
       toolchain_([this] { return effects_.open_toolchain(config_); }),
+      linker_([this] { return effects_.open_linker(config_); }),
       plans_(static_cast<std::size_t>(config_.host_cache_entries)),
       host_threads_(config_.host_threads > 0 ? config_.host_threads : available_cpus()) {}
 
@@ -148,11 +151,11 @@ std::shared_ptr<const driver::LoadedLibrary> Context::load_library(const Special
     require_not_capturing(stream);
     const Program program = make_program(specialization, target);
     const cache::Obtained obtained = layers_.obtain(
-        cache_request(program), [&] { return build_entry(program); },
+        cache_request(program), [&] { return make_entry(program); },
         [this](const cache::Manifest& manifest) { return acceptable(manifest); });
     try {
-      auto library =
-          std::make_shared<const driver::LoadedLibrary>(driver_.share(), obtained.entry.code, program.entry_symbols);
+      auto library = std::make_shared<const driver::LoadedLibrary>(
+          driver_.share(), obtained.entry.code, kernel_symbols(program, obtained.entry.manifest));
       if (obtained.origin != cache::Origin::kBuilt) ++disk_hits_;
       ++libraries_loaded_;
       return library;
@@ -163,7 +166,7 @@ std::shared_ptr<const driver::LoadedLibrary> Context::load_library(const Special
   });
 }
 
-cache::Entry Context::build_entry(const Program& program) {
+cache::Entry Context::make_entry(const Program& program) {
   if (config_.jit == JitMode::kOff) {
     const auto& d = program.description;
     throw Error(
@@ -174,6 +177,29 @@ cache::Entry Context::build_entry(const Program& program) {
                     program.name, program.target.name, d.at("channels"), d.at("dtype"), d.at("bias"),
                     d.at("activation"), d.at("pass"), d.at("alignment")));
   }
+  if (auto entry = finalize_entry(program)) return *std::move(entry);
+  return build_entry(program);
+}
+
+// From a portable library, if a layer has one: no compiler is needed, and it takes no longer.
+std::optional<cache::Entry> Context::finalize_entry(const Program& program) {
+  const auto portable = layers_.find(cache_request(portable_program(program)),
+                                     [this](const cache::Manifest& manifest) { return acceptable(manifest); });
+  if (!portable) return std::nullopt;
+  try {
+    cache::Entry entry = effects_.finalize(program, portable->entry, *linker_.share());
+    log_->info("{} ({}) is linked from the portable {}", program.name, program.target.name,
+               portable->entry.manifest.name);
+    ++libraries_built_;
+    return entry;
+  } catch (const Error& error) {
+    log_->warn("{} ({}) could not be linked from the portable {} and is compiled instead: {}", program.name,
+               program.target.name, portable->entry.manifest.name, error.what());
+    return std::nullopt;
+  }
+}
+
+cache::Entry Context::build_entry(const Program& program) {
   try {
     cache::Entry entry = effects_.build(program, *toolchain_.share());
     ++libraries_built_;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cache/layers.hpp"
 #include "jit/toolchain.hpp"
@@ -24,7 +25,9 @@ namespace cakejit::runtime {
 struct Effects {
   std::function<std::shared_ptr<const driver::DriverApi>()> open_driver;
   std::function<std::shared_ptr<const jit::Toolchain>(const Config&)> open_toolchain;
+  std::function<std::shared_ptr<const jit::Linker>(const Config&)> open_linker;
   std::function<cache::Entry(const Program&, const jit::Toolchain&)> build;
+  std::function<cache::Entry(const Program&, const cache::Entry& portable, const jit::Linker&)> finalize;
 
   static Effects real();
 };
@@ -57,7 +60,9 @@ class Context {
   LaunchPlan build_plan(Pass pass, const Problem& problem, std::size_t row_alignment, driver::StreamHandle stream);
   std::shared_ptr<const driver::LoadedLibrary> load_library(const Specialization& specialization,
                                                             const jit::Target& target, driver::StreamHandle stream);
+  cache::Entry make_entry(const Program& program);
   cache::Entry build_entry(const Program& program);
+  std::optional<cache::Entry> finalize_entry(const Program& program);
   [[nodiscard]] bool acceptable(const cache::Manifest& manifest);
   void require_not_capturing(driver::StreamHandle stream);
   void check_device_cu_seqlens(const Problem& problem, const void* cu_seqlens, driver::StreamHandle stream);
@@ -68,6 +73,7 @@ class Context {
   cache::Layers layers_;
   Lazy<driver::DriverApi> driver_;
   Lazy<jit::Toolchain> toolchain_;
+  Lazy<jit::Linker> linker_;
   LibraryTable libraries_;
   HostCache plans_;
   const int host_threads_;

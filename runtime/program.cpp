@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cakejit/error.hpp"
+#include "jit/cubin.hpp"
 #include "kernels/embedded.hpp"
 
 namespace cakejit::runtime {
@@ -125,13 +126,54 @@ std::map<std::string, std::string> describe(const Specialization& s) {
           {"ring", fmt::format("{}x{}", s.ring_groups, s.group_rows)}};
 }
 
+cache::Entry new_entry(const Program& program) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  cache::Entry entry;
+  cache::Manifest& manifest = entry.manifest;
+  manifest.name = program.name;
+  manifest.digest = program.digest.hex();
+  manifest.target = program.target.name;
+  manifest.abi_version = CAKEJIT_KERNEL_ABI;
+  manifest.code_kind = program.target.is_portable() ? cache::CodeKind::kLtoIr : cache::CodeKind::kCubin;
+  manifest.specialization = program.description;
+  manifest.compile_options = program.compile_options;
+  manifest.link_options = program.link_options;
+  manifest.created_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  return entry;
+}
+
+void take(cache::Entry& entry, jit::LinkedLibrary&& library) {
+  entry.code = std::move(library.cubin);
+  entry.manifest.linker = std::move(library.linker);
+  entry.manifest.link_ms = library.link_ms;
+  for (jit::KernelFacts& kernel : library.kernels) {
+    entry.manifest.entries.push_back({.symbol = std::move(kernel.symbol),
+                                      .registers = kernel.registers,
+                                      .shared_bytes = kernel.shared_bytes,
+                                      .stack_bytes = kernel.stack_bytes,
+                                      .spill_store_bytes = kernel.spill_store_bytes,
+                                      .spill_load_bytes = kernel.spill_load_bytes});
+  }
+}
+
+// With the sizes and checksums of what the entry holds.
+cache::Entry sealed(cache::Entry entry) {
+  entry.manifest.code_bytes = entry.code.size();
+  entry.manifest.code_checksum = cache::xxh3_128(entry.code).hex();
+  entry.manifest.source_bytes = entry.source.size();
+  entry.manifest.source_checksum = cache::xxh3_128(entry.source).hex();
+  return entry;
+}
+
 }  // namespace
 
 Program make_program(const Specialization& specialization, const jit::Target& target) {
   const PassSource pass = pass_source(specialization.pass);
   std::string source = SourceAssembler(specialization_text(specialization)).assemble(pass.file);
   const std::vector<std::string> compile_options = {"-std=c++20"};
-  const std::vector<std::string> link_options = {"-O3"};
+  // A portable library is linked later, with the options of the program that it is linked for.
+  const std::vector<std::string> link_options =
+      target.is_portable() ? std::vector<std::string>{} : std::vector<std::string>{"-O3"};
 
   // The source is hashed before its entry points are named: their names carry the digest.
   cache::KeyRecord key;
@@ -152,6 +194,7 @@ Program make_program(const Specialization& specialization, const jit::Target& ta
           .digest = digest,
           .key = std::move(key),
           .target = target,
+          .specialization = specialization,
           .source = std::move(source),
           .entry_symbols = std::move(symbols),
           .compile_options = compile_options,
@@ -159,52 +202,64 @@ Program make_program(const Specialization& specialization, const jit::Target& ta
           .description = describe(specialization)};
 }
 
+Program portable_program(const Program& program) {
+  return make_program(program.specialization, jit::portable_target(program.target));
+}
+
 cache::Request cache_request(const Program& program) {
+  const bool portable = program.target.is_portable();
   return {.name = program.name,
           .digest = program.digest.hex(),
           .target = std::string(program.target.name),
           .abi_version = CAKEJIT_KERNEL_ABI,
-          .specialization = program.description};
+          .code_kind = portable ? cache::CodeKind::kLtoIr : cache::CodeKind::kCubin,
+          .specialization = program.description,
+          .check = [program, portable](const cache::Entry& entry) {
+            const auto symbols = kernel_symbols(program, entry.manifest);
+            if (!portable) jit::require_kernels(entry.code, symbols);
+          }};
 }
 
 cache::Entry build_entry(const Program& program, const jit::Toolchain& toolchain) {
-  const jit::CompiledLibrary library = jit::compile(toolchain, {.name = program.name,
-                                                                .source = program.source,
-                                                                .target = std::string(program.target.name),
-                                                                .compile_options = program.compile_options,
-                                                                .link_options = program.link_options,
-                                                                .entry_symbols = program.entry_symbols});
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  cache::Manifest manifest{
-      .name = program.name,
-      .digest = program.digest.hex(),
-      .target = std::string(program.target.name),
-      .abi_version = CAKEJIT_KERNEL_ABI,
-      .code_kind = cache::CodeKind::kCubin,
-      .code_bytes = library.cubin.size(),
-      .code_checksum = cache::xxh3_128(library.cubin).hex(),
-      .source_bytes = program.source.size(),
-      .source_checksum = cache::xxh3_128(program.source).hex(),
-      .specialization = program.description,
-      .compile_options = program.compile_options,
-      .link_options = program.link_options,
-      .compiler = library.compiler,
-      .linker = library.linker,
-      .compile_ms = library.compile_ms,
-      .link_ms = library.link_ms,
-      .created_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-      .entries = {},
-      .derived_from = {},
-  };
-  for (const jit::KernelFacts& kernel : library.kernels) {
-    manifest.entries.push_back({.symbol = kernel.symbol,
-                                .registers = kernel.registers,
-                                .shared_bytes = kernel.shared_bytes,
-                                .stack_bytes = kernel.stack_bytes,
-                                .spill_store_bytes = kernel.spill_store_bytes,
-                                .spill_load_bytes = kernel.spill_load_bytes});
+  jit::CompiledLibrary library = jit::compile(toolchain, {.name = program.name,
+                                                          .source = program.source,
+                                                          .target = program.target,
+                                                          .compile_options = program.compile_options,
+                                                          .link_options = program.link_options,
+                                                          .entry_symbols = program.entry_symbols});
+  cache::Entry entry = new_entry(program);
+  cache::Manifest& manifest = entry.manifest;
+  manifest.compiler = library.compiler;
+  manifest.compile_ms = library.compile_ms;
+  entry.source = program.source;
+  if (program.target.is_portable()) {
+    for (const std::string& symbol : program.entry_symbols) manifest.entries.push_back({.symbol = symbol});
+    entry.code = std::move(library.lto_ir);
+  } else {
+    take(entry, std::move(library));
   }
-  return {.manifest = std::move(manifest), .code = library.cubin, .source = program.source};
+  return sealed(std::move(entry));
+}
+
+cache::Entry finalize_entry(const Program& program, const cache::Entry& portable, const jit::Linker& linker) {
+  cache::Entry entry = new_entry(program);
+  entry.manifest.derived_from = portable.manifest.name;
+  entry.manifest.compiler = portable.manifest.compiler;
+  take(entry, jit::link(linker, {.name = program.name,
+                                 .lto_ir = portable.code,
+                                 .compiler = portable.manifest.compiler,
+                                 .target = program.target,
+                                 .link_options = program.link_options,
+                                 .entry_symbols = kernel_symbols(program, entry.manifest)}));
+  return sealed(std::move(entry));
+}
+
+std::vector<std::string> kernel_symbols(const Program& program, const cache::Manifest& manifest) {
+  if (manifest.derived_from.empty()) return program.entry_symbols;
+  Program portable = portable_program(program);
+  if (manifest.derived_from == portable.name) return std::move(portable.entry_symbols);
+  throw Error(CAKE_STATUS_CACHE, fmt::format("it was linked from {}, which is not this program's portable library ({})",
+                                             manifest.derived_from, portable.name));
 }
 
 }  // namespace cakejit::runtime

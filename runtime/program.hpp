@@ -39,7 +39,8 @@ struct Program {
   std::string name;  // cake_causal_conv1d_det_train_<digest>
   cache::Digest digest;
   cache::KeyRecord key;
-  jit::Target target;
+  jit::Target target;  // a portable one: the library is LTO-IR
+  Specialization specialization;
   std::string source;                      // complete CUDA C++ text, entry symbols named
   std::vector<std::string> entry_symbols;  // <name>_forward, or <name>_backward and <name>_reduce
   std::vector<std::string> compile_options;
@@ -47,10 +48,18 @@ struct Program {
   std::map<std::string, std::string> description;  // the specialisation for people and manifests
 };
 
+// `target` may be one that devices run or a portable one (jit::portable_target).
 Program make_program(const Specialization& specialization, const jit::Target& target);
+// The LTO-IR from which `program` can be linked where there is no compiler.
+Program portable_program(const Program& program);
 
-// The cache's question for a program, and the answer when it has to be compiled.
+// The cache's question for a program. Code that lacks one of its kernels is no answer.
 cache::Request cache_request(const Program& program);
+// The answer when it has to be compiled, or linked from the portable library. Throw as jit::compile and jit::link do.
 cache::Entry build_entry(const Program& program, const jit::Toolchain& toolchain);
+cache::Entry finalize_entry(const Program& program, const cache::Entry& portable, const jit::Linker& linker);
+
+// What the kernels are called in an entry for this program: code linked from a portable library keeps that one's names.
+std::vector<std::string> kernel_symbols(const Program& program, const cache::Manifest& manifest);
 
 }  // namespace cakejit::runtime

@@ -67,7 +67,7 @@ fs::path linked_toolkit(const fs::path& folder, const Toolchain& toolchain) {
   fs::create_directories(folder);
   const int major = toolchain.nvrtc_version.major;
   fs::create_symlink(toolchain.nvrtc_path, folder / fmt::format("libnvrtc.so.{}", major));
-  fs::create_symlink(toolchain.nvjitlink_path, folder / fmt::format("libnvJitLink.so.{}", major));
+  fs::create_symlink(toolchain.linker.path, folder / fmt::format("libnvJitLink.so.{}", major));
   return folder;
 }
 
@@ -131,10 +131,10 @@ TEST_CASE("the toolchain at hand has versions that fit, absolute paths and a lis
   const auto toolchain = testing::toolkit_at_hand();
   if (!toolchain) return;
   CHECK(toolchain->nvrtc_version >= Version{12, 0});
-  CHECK(toolchain->nvjitlink_version >= toolchain->nvrtc_version);
-  CHECK(toolchain->nvjitlink_version.major == toolchain->nvrtc_version.major);
+  CHECK(toolchain->linker.version >= toolchain->nvrtc_version);
+  CHECK(toolchain->linker.version.major == toolchain->nvrtc_version.major);
   CHECK(toolchain->nvrtc_path.is_absolute());
-  CHECK(toolchain->nvjitlink_path.is_absolute());
+  CHECK(toolchain->linker.path.is_absolute());
   CHECK(std::ranges::count(toolchain->nvrtc_archs, 90) == 1);
 }
 
@@ -159,4 +159,47 @@ TEST_CASE("the first place that works is taken, after others that don't") {
   ToolchainSearch by_parent = only_hints({});
   by_parent.toolkit_parents = {root.path()};
   CHECK(open_toolchain(by_parent)->nvrtc_path == toolchain->nvrtc_path);
+}
+
+TEST_CASE("a linker is found where there is no compiler, and links what another machine compiled for a family") {
+  const auto toolchain = testing::toolkit_at_hand();
+  if (!toolchain) return;
+  const TemporaryFolder root;
+  const int major = toolchain->nvrtc_version.major;
+  fs::create_symlink(toolchain->linker.path, root.path() / fmt::format("libnvJitLink.so.{}", major));
+  const ToolchainSearch search = only_hints({root.path()});
+  CHECK_THAT(failure(search), Catch::Contains("libnvrtc"));
+  const auto linker = open_linker(search);
+  CHECK(linker->path == toolchain->linker.path);
+  CHECK(linker->version.major == major);
+
+  for (const Target& target : all_targets()) {
+    if (std::ranges::count(toolchain->nvrtc_archs, target.arch()) == 0) continue;
+    CAPTURE(target.name);
+    CompileRequest request = testing::sample_request("family", "sm_80");
+    request.target = portable_target(target);
+    const CompiledLibrary portable = compile(*toolchain, request);
+    const LinkedLibrary linked = link(*linker, {.name = "linked",
+                                                .lto_ir = portable.lto_ir,
+                                                .compiler = portable.compiler,
+                                                .target = target,
+                                                .link_options = {"-O3"},
+                                                .entry_symbols = request.entry_symbols});
+    CHECK(linked.kernels.size() == 2);
+    CHECK(linked.kernels[0].shared_bytes == 1024);
+    CHECK(linked.kernels[0].registers > 0);
+  }
+}
+
+TEST_CASE("without a linker the error names every place, and that the linker is what is missing") {
+  const TemporaryFolder root;
+  root.file("torn/libnvJitLink.so.13", "not a library");
+  try {
+    (void)open_linker(only_hints({root.path() / "none", root.path() / "torn"}));
+    FAIL("a linker was found");
+  } catch (const Error& error) {
+    CHECK(error.status() == CAKE_STATUS_TOOLCHAIN_MISSING);
+    CHECK_THAT(error.what(), Catch::Contains("nvJitLink") && Catch::Contains((root.path() / "torn").string()) &&
+                                 Catch::Contains("pip install"));
+  }
 }

@@ -40,7 +40,7 @@ extern "C" __global__ void {0}_reduce(float* y) {{
 )";
   return {.name = name,
           .source = fmt::format(fmt::runtime(kSource), name),
-          .target = target,
+          .target = find_target(target),
           .compile_options = {},
           .link_options = {},
           .entry_symbols = {name + "_forward", name + "_reduce"}};

@@ -49,6 +49,7 @@ struct GoldenProgram {
   std::string label;
   RouteQuery query;
   std::string target;
+  bool portable = false;
 };
 
 std::vector<GoldenProgram> golden_programs() {
@@ -66,6 +67,10 @@ std::vector<GoldenProgram> golden_programs() {
     programs.push_back({"forward-bf16-4096", forward(plain), target});
     programs.push_back({"backward-bf16-4096", backward(plain), target});
   }
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    programs.push_back({"forward-bf16-4096", forward(plain), target, true});
+    programs.push_back({"backward-bf16-4096", backward(plain), target, true});
+  }
   programs.push_back({"forward-bf16-1160-bias", forward(biased), "sm_90a"});
   programs.push_back({"backward-bf16-1160-bias", backward(biased), "sm_90a"});
   programs.push_back({"forward-fp16-129-unaligned", forward(odd), "sm_90a"});
@@ -78,9 +83,11 @@ std::vector<GoldenProgram> golden_programs() {
 // The golden file's lines as they should be now: "<label> <target> <digest>".
 std::string golden_lines() {
   std::ostringstream lines;
-  for (const auto& [label, query, target] : golden_programs()) {
+  for (const auto& [label, query, target, portable] : golden_programs()) {
     const jit::Target& chosen = jit::find_target(target);
-    lines << label << ' ' << target << ' ' << make_program(route(query, chosen), chosen).digest.hex() << '\n';
+    Program program = make_program(route(query, chosen), chosen);
+    if (portable) program = portable_program(program);
+    lines << label << ' ' << program.target.name << ' ' << program.digest.hex() << '\n';
   }
   return lines.str();
 }
@@ -131,6 +138,25 @@ TEST_CASE("a change of any one field of the specialisation, or of the target, gi
     }
   }
   CHECK(names.size() == changes.size() * jit::all_targets().size());
+}
+
+TEST_CASE("targets of a family share a portable library; families, and a portable one and its targets, share none") {
+  const Specialization s = sample(Pass::kBackward);
+  std::set<std::string> names;
+  for (const jit::Target& target : jit::all_targets()) {
+    CAPTURE(target.name);
+    const Program exact = make_program(s, target);
+    const Program portable = portable_program(exact);
+    CHECK(portable.target.is_portable());
+    CHECK_FALSE(exact.target.is_portable());
+    CHECK(portable.target.arch() <= target.arch());
+    CHECK(portable.name != exact.name);
+    CHECK(portable.specialization == exact.specialization);
+    CHECK(cache_request(portable).code_kind == cache::CodeKind::kLtoIr);
+    CHECK(cache_request(exact).code_kind == cache::CodeKind::kCubin);
+    names.insert(portable.name);
+  }
+  CHECK(names.size() == 2);
 }
 
 TEST_CASE("the entry symbols are the library's name and the pass") {

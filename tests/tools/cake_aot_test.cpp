@@ -20,6 +20,8 @@
 #include "jit/toolchain.hpp"
 #include "runtime/base/config.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/program.hpp"
+#include "runtime/route.hpp"
 #include "tools/aot/jobs.hpp"
 
 using namespace cakejit;
@@ -292,6 +294,53 @@ TEST_CASE("an interrupt stops between builds with status 130; the next run goes 
   std::vector<cache::Damage> damaged;
   (void)cache::Store(scratch.out(), cache::Access::kReadOnly, make_logger(LogLevel::kWarn)).list(&damaged, true);
   CHECK(damaged.empty());
+}
+
+TEST_CASE("a portable library is planned and built once for a family, and becomes code for each of its targets") {
+  if (no_toolkit()) return;
+  const Scratch scratch;
+  const std::vector<std::string> request = {
+      "--out",  scratch.out(), "--arch", "sm_90a,sm_100a,sm_80", "--channels", "64",        "--bias", "no",
+      "--pass", "backward",    "--json", "--alignment",          "4",          "--portable"};
+  const auto with = [&](const std::string& command) {
+    std::vector<std::string> arguments = {command};
+    arguments.insert(arguments.end(), request.begin(), request.end());
+    return arguments;
+  };
+  const auto planned = nlohmann::json::parse(scratch.run(with("plan")).out).at("libraries");
+  REQUIRE(planned.size() == 2);
+  CHECK(planned[0].at("target") == "compute_90");
+  CHECK(planned[1].at("target") == "compute_80");
+  REQUIRE(scratch.run(with("build")).status == 0);
+
+  const cache::Store store(scratch.out(), cache::Access::kReadOnly, make_logger(LogLevel::kWarn));
+  const Config config = Config::from_environment();
+  const auto linker =
+      jit::open_linker({.explicit_path = config.toolkit_path.value_or(""), .hints = config.toolkit_hints});
+  for (const char* name : {"sm_80", "sm_86", "sm_90a", "sm_100a"}) {
+    CAPTURE(name);
+    const runtime::Program program =
+        runtime::make_program(runtime::route({.pass = runtime::Pass::kBackward,
+                                              .channels = 64,
+                                              .dtype = CAKE_DTYPE_BF16,
+                                              .has_bias = false,
+                                              .activation = CAKE_ACTIVATION_SILU,
+                                              .row_alignment = 4},
+                                             jit::find_target(name)),
+                              jit::find_target(name));
+    const auto portable = store.load(runtime::cache_request(runtime::portable_program(program)));
+    REQUIRE(portable.has_value());
+    CHECK(portable->manifest.code_kind == cache::CodeKind::kLtoIr);
+    const cache::Entry entry = runtime::finalize_entry(program, *portable, *linker);
+    CHECK(entry.manifest.code_kind == cache::CodeKind::kCubin);
+    CHECK(entry.manifest.target == name);
+    REQUIRE(entry.manifest.entries.size() == 2);
+    for (const cache::EntryFacts& kernel : entry.manifest.entries) {
+      CHECK(kernel.registers > 0);
+      CHECK(kernel.spill_store_bytes == 0);
+    }
+    CHECK_NOTHROW(runtime::cache_request(program).check(entry));
+  }
 }
 
 TEST_CASE("at least one build runs, whatever the machine") {

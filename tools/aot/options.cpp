@@ -22,6 +22,7 @@ constexpr const char* kExamples = R"(Examples:
   cake-aot build --out cache --arch sm_90a --model-config config.json --tp 8
   cake-aot plan  --out cache --arch sm_90a --from list.json
   cake-aot build --out cache --arch sm_90a --channels 4096 --check     (exit 1 if something is missing)
+  cake-aot build --out cache --arch sm_90a --channels 4096 --portable  (serves sm_90a, sm_100a, sm_120, ...)
 
 A list file (--from) holds [{"channels": 4096, "dtype": "bf16", "bias": false, "activation": "silu",
 "pass": "forward", "alignment": 16}, ...]; what an item leaves out is taken from the options.
@@ -114,6 +115,8 @@ void add_selection(CLI::App& app, Texts& texts, Options& options) {
             fmt::format("A model's config.json ({}); may be repeated", known_model_types()));
   app.add_option("--tp", options.tensor_parallel, "Tensor-parallel ranks that --model-config is split over (default 1)")
       ->check(CLI::Range(1, 65536));
+  app.add_flag("--portable", options.portable,
+               "LTO-IR for whole families of targets instead of code for each: jobs link it with nvJitLink");
   add_files(app, "--from", texts.lists, "A JSON list of what to build; may be repeated");
   app.add_flag("--json", options.json, "Print the result as JSON");
 }

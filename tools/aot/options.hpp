@@ -32,6 +32,7 @@ struct Options {
   std::vector<std::filesystem::path> lists;
   int jobs = 0;  // 0: default_jobs()
   std::filesystem::path toolkit;
+  bool portable = false;
   bool check = false;
   bool json = false;
 };

@@ -31,7 +31,7 @@ std::size_t element_bytes(cake_dtype dtype) {
 
 class Planner {
  public:
-  explicit Planner(const std::vector<jit::Target>& targets) : targets_(targets) {}
+  explicit Planner(const Options& options) : targets_(options.targets), portable_(options.portable) {}
 
   void add(const Wanted& wanted) {
     for (const jit::Target& target : targets_) {
@@ -62,6 +62,7 @@ class Planner {
 
   void add(const runtime::RouteQuery& query, const jit::Target& target, const std::string& requested_by) {
     runtime::Program program = runtime::make_program(runtime::route(query, target), target);
+    if (portable_) program = runtime::portable_program(program);
     const auto [at, is_new] = positions_.try_emplace(program.name, items_.size());
     if (is_new) items_.push_back({std::move(program), {}});
     std::vector<std::string>& requests = items_[at->second].requested_by;
@@ -69,6 +70,7 @@ class Planner {
   }
 
   const std::vector<jit::Target>& targets_;
+  const bool portable_;
   std::map<std::string, std::size_t> positions_;  // name -> index into items_
   std::vector<PlanItem> items_;
 };
@@ -140,7 +142,7 @@ void add_model(Planner& planner, const std::filesystem::path& path, const Option
 }  // namespace
 
 std::vector<PlanItem> make_plan(const Options& options) {
-  Planner planner(options.targets);
+  Planner planner(options);
   for (const std::int64_t channels : options.channels) {
     Wanted wanted = defaults(options);
     wanted.channels = {channels};

@@ -44,7 +44,7 @@ Limits::Limits(const device::Device& device, const jit::Toolchain& toolchain) : 
     const auto compiled = jit::compile(
         toolchain, {.name = fmt::format("limits_{}", unroll),
                     .source = fmt::format("constexpr int kUnroll = {};\n{}", unroll, embedded_sources().front().text),
-                    .target = std::string(target->name),
+                    .target = *target,
                     .compile_options = {},
                     .link_options = {},
                     .entry_symbols = symbols});
