@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "cakejit/error.hpp"
+#include "runtime/overlap.hpp"
 
 namespace cakejit::runtime {
 namespace {
@@ -69,18 +72,55 @@ void require_bias(const char* field, const void* pointer, cake_dtype dtype, cake
     reject("{} is given but the problem's bias_dtype is NONE; pass NULL or set bias_dtype", field);
 }
 
-void require_distinct(const char* output, const void* out, const char* input, const void* in) {
-  if (out == in)
-    reject("{} and {} are both at {}; an output must not overlap an input or another output", output, input, out);
+// A tensor of the call, for the test of overlaps.
+struct Named {
+  const char* name;
+  Extent extent;
+};
+
+Named rows_of(const char* name, const void* pointer, std::int64_t row_stride, const Problem& p) {
+  const auto element = static_cast<std::int64_t>(dtype_bytes(p.dtype));
+  return {name, {reinterpret_cast<std::uintptr_t>(pointer), p.tokens, p.channels * element, row_stride * element}};
+}
+
+Named array_of(const char* name, const void* pointer, std::int64_t elements, cake_dtype dtype) {
+  return {name, contiguous(pointer, pointer == nullptr ? 0 : elements * static_cast<std::int64_t>(dtype_bytes(dtype)))};
+}
+
+std::string described(const Named& tensor) {
+  const Extent& e = tensor.extent;
+  return fmt::format("{} ({} x {} bytes from {:#x}{})", tensor.name, e.rows, e.row_bytes, e.begin,
+                     e.rows > 1 ? fmt::format(", {} apart", e.stride_bytes) : "");
+}
+
+// Every output against every input and every other output. `outputs` includes the workspace.
+void require_apart(std::span<const Named> outputs, std::span<const Named> inputs) {
+  const auto require_pair_apart = [](const Named& output, const Named& other) {
+    if (!overlap(output.extent, other.extent)) return;
+    reject("{} overlaps {}; an output must not overlap an input, another output or the workspace", described(output),
+           described(other));
+  };
+  for (const auto& tensors : {outputs, inputs}) {
+    for (const Named& tensor : tensors) {
+      if (!fits_address_space(tensor.extent)) reject("{} would end beyond the address space", described(tensor));
+    }
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const Named& input : inputs) require_pair_apart(outputs[i], input);
+    for (const Named& other : outputs.subspan(i + 1)) require_pair_apart(outputs[i], other);
+  }
+}
+
+void require_readable_documents(const char* field, const Problem& problem, const void* offsets) {
+  if (offsets == nullptr) return;
+  require_pointer(field, offsets, problem.cu_seqlens_dtype);
+  validate_cu_seqlens(problem, offsets);
 }
 
 void require_documents(const Problem& problem, const void* cu_seqlens, const void* cu_seqlens_host) {
   if (problem.documents > 0) require_pointer("cu_seqlens", cu_seqlens, problem.cu_seqlens_dtype);
-  const void* readable = problem.device == CAKE_DEVICE_HOST ? cu_seqlens : cu_seqlens_host;
-  if (readable != nullptr) {
-    require_pointer("cu_seqlens_host", readable, problem.cu_seqlens_dtype);
-    validate_cu_seqlens(problem, readable);
-  }
+  if (problem.device == CAKE_DEVICE_HOST) require_readable_documents("cu_seqlens", problem, cu_seqlens);
+  require_readable_documents("cu_seqlens_host", problem, cu_seqlens_host);
 }
 
 void require_workspace(const void* workspace, std::size_t bytes, std::size_t needed) {
@@ -92,6 +132,26 @@ void require_workspace(const void* workspace, std::size_t bytes, std::size_t nee
   if (reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0) {
     reject("workspace is at {}; it must be aligned to 16 bytes", workspace);
   }
+}
+
+template <class Args>
+Named weight_of(const Problem& problem, const Args& args) {
+  return array_of("weight", args.weight, 4 * problem.channels, problem.weight_dtype);
+}
+
+template <class Args>
+Named bias_of(const Problem& problem, const Args& args) {
+  return array_of("bias", args.bias, problem.channels, problem.bias_dtype);
+}
+
+template <class Args>
+Named offsets_of(const Problem& problem, const Args& args) {
+  return array_of("cu_seqlens", args.cu_seqlens, problem.documents + 1, problem.cu_seqlens_dtype);
+}
+
+template <class Args>
+Named workspace_of(const Args& args, std::size_t needed) {
+  return {"workspace", contiguous(args.workspace, args.workspace == nullptr ? 0 : static_cast<std::int64_t>(needed))};
 }
 
 template <class Offset>
@@ -174,9 +234,12 @@ void validate_forward_args(const Problem& problem, const ForwardArgs& args, std:
   if (problem.tokens > 0) {
     require_pointer("x", args.x, problem.dtype);
     require_pointer("y", args.y, problem.dtype);
-    require_distinct("y", args.y, "x", args.x);
   }
   require_workspace(args.workspace, args.workspace_bytes, workspace_needed);
+  const Named outputs[] = {rows_of("y", args.y, problem.y_row_stride, problem), workspace_of(args, workspace_needed)};
+  const Named inputs[] = {rows_of("x", args.x, problem.x_row_stride, problem), weight_of(problem, args),
+                          bias_of(problem, args), offsets_of(problem, args)};
+  require_apart(outputs, inputs);
 }
 
 void validate_backward_args(const Problem& problem, const BackwardArgs& args, std::size_t workspace_needed) {
@@ -185,19 +248,20 @@ void validate_backward_args(const Problem& problem, const BackwardArgs& args, st
   require_bias("bias", args.bias, problem.bias_dtype, problem.bias_dtype);
   require_pointer("dweight", args.dweight, problem.weight_grad_dtype);
   require_bias("dbias", args.dbias, problem.bias_grad_dtype, problem.bias_dtype);
-  require_distinct("dweight", args.dweight, "weight", args.weight);
-  if (args.dbias != nullptr) {
-    require_distinct("dbias", args.dbias, "bias", args.bias);
-    require_distinct("dbias", args.dbias, "dweight", args.dweight);
-  }
   if (problem.tokens > 0) {
     require_pointer("x", args.x, problem.dtype);
     require_pointer("dy", args.dy, problem.dtype);
     require_pointer("dx", args.dx, problem.dtype);
-    require_distinct("dx", args.dx, "x", args.x);
-    require_distinct("dx", args.dx, "dy", args.dy);
   }
   require_workspace(args.workspace, args.workspace_bytes, workspace_needed);
+  const Named outputs[] = {rows_of("dx", args.dx, problem.dx_row_stride, problem),
+                           array_of("dweight", args.dweight, 4 * problem.channels, problem.weight_grad_dtype),
+                           array_of("dbias", args.dbias, problem.channels, problem.bias_grad_dtype),
+                           workspace_of(args, workspace_needed)};
+  const Named inputs[] = {rows_of("x", args.x, problem.x_row_stride, problem),
+                          rows_of("dy", args.dy, problem.dy_row_stride, problem), weight_of(problem, args),
+                          bias_of(problem, args), offsets_of(problem, args)};
+  require_apart(outputs, inputs);
 }
 
 void validate_cu_seqlens(const Problem& problem, const void* cu_seqlens) {

@@ -12,7 +12,8 @@
  * Tensors. S tokens, C channels, N documents. Token-major: element [t,c] of x lies at x + t*x_row_stride + c (in
  * elements); row strides are >= C, so each of x, y, dy, dx may be a column slice of a wider tensor. Weights are [C,4]
  * and contiguous, bias is [C]. cu_seqlens[N+1] is non-decreasing, cu_seqlens[0] = 0, cu_seqlens[N] = S; empty documents
- * are allowed. Outputs must not overlap inputs or each other. Every element of every output is written on every call.
+ * are allowed. Outputs and the workspace must share no byte with an input or with each other, which is checked; column
+ * slices of one tensor share none. Every element of every output is written on every call.
  *
  * Alignment. Every pointer must be aligned to its element. Rows that stay aligned to 8 or 16 bytes (pointer and stride)
  * take the fast routes; all others a narrower one, with the same bits in y and dx.

@@ -146,20 +146,20 @@ Problem make_problem(std::int64_t tokens) {
 void call(Context& context, Pass pass, const Problem& problem) {
   if (pass == Pass::kForward) {
     ForwardArgs args{};
-    args.x = address(0x10000);
-    args.weight = address(0x20000);
-    args.cu_seqlens = address(0x30000);
-    args.y = address(0x40000);
+    args.x = address(0x10000000);
+    args.weight = address(0x20000000);
+    args.cu_seqlens = address(0x30000000);
+    args.y = address(0x40000000);
     return context.forward(problem, args, nullptr);
   }
   BackwardArgs args{};
-  args.x = address(0x10000);
-  args.weight = address(0x20000);
-  args.cu_seqlens = address(0x30000);
-  args.dy = address(0x50000);
-  args.dx = address(0x60000);
-  args.dweight = address(0x70000);
-  args.workspace = address(0x80000);
+  args.x = address(0x10000000);
+  args.weight = address(0x20000000);
+  args.cu_seqlens = address(0x30000000);
+  args.dy = address(0x50000000);
+  args.dx = address(0x60000000);
+  args.dweight = address(0x70000000);
+  args.workspace = address(0x80000000);
   args.workspace_bytes = backward_workspace_bytes(problem);
   context.backward(problem, args, nullptr);
 }

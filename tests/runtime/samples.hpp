@@ -38,7 +38,7 @@ inline cake_causal_conv1d_det_train_problem sample_problem() {
 struct SampleBuffers {
   template <std::size_t Bytes>
   struct alignas(16) Buffer {
-    std::array<std::byte, Bytes> bytes{};
+    std::array<std::byte, Bytes + 16> bytes{};  // room to move the pointer in
     [[nodiscard]] void* get() { return bytes.data(); }
   };
 

@@ -109,7 +109,14 @@ TEST_CASE("a bad pointer of the forward is refused, and so is an output on its i
   const std::vector<BadArgs<ForwardArgs>> table = {
       {"y is NULL; it must point to BF16 elements", [](Problem&, ForwardArgs& a) { a.y = nullptr; }},
       {"y is at 0x", [](Problem&, ForwardArgs& a) { a.y = moved(a.y, 1); }},
-      {"an output must not overlap an input", [](Problem&, ForwardArgs& a) { a.y = moved(a.x, 0); }},
+      {"overlaps x (10 x 16 bytes", [](Problem&, ForwardArgs& a) { a.y = moved(a.x, 0); }},
+      {"an output must not overlap an input", [](Problem&, ForwardArgs& a) { a.y = moved(a.x, 158); }},
+      {"y (10 x 16 bytes", [](Problem&, ForwardArgs& a) { a.y = moved(a.x, -158); }},
+      {"overlaps weight (1 x 64 bytes", [](Problem&, ForwardArgs& a) { a.y = moved(a.weight, 62); }},
+      {"overlaps bias (1 x 16 bytes", [](Problem&, ForwardArgs& a) { a.y = moved(a.bias, 14); }},
+      {"overlaps cu_seqlens (1 x 16 bytes", [](Problem&, ForwardArgs& a) { a.y = moved(a.cu_seqlens, 8); }},
+      {"x (10 x 16 bytes from 0xfffffffffffffff0, 16 apart) would end beyond the address space",
+       [](Problem&, ForwardArgs& a) { a.x = reinterpret_cast<void*>(~std::uintptr_t{15}); }},
   };
   for (const auto& bad : table) check_refused(bad);
 }
@@ -130,11 +137,16 @@ TEST_CASE("a bad pointer of the backward is refused, and so is an output on an i
          p.bias_dtype = CAKE_DTYPE_NONE;
          a.bias = nullptr;
        }},
-      {"dx and x are both at 0x", [](Problem&, Args& a) { a.dx = moved(a.x, 0); }},
-      {"dx and dy are both at 0x", [](Problem&, Args& a) { a.dx = moved(a.dy, 0); }},
-      {"dweight and weight are both at 0x", [](Problem&, Args& a) { a.dweight = moved(a.weight, 0); }},
-      {"dbias and bias are both at 0x", [](Problem&, Args& a) { a.dbias = moved(a.bias, 0); }},
-      {"dbias and dweight are both at 0x", [](Problem&, Args& a) { a.dbias = a.dweight; }},
+      {"overlaps x (10 x 16 bytes", [](Problem&, Args& a) { a.dx = moved(a.x, 0); }},
+      {"overlaps dy (10 x 16 bytes", [](Problem&, Args& a) { a.dx = moved(a.dy, 158); }},
+      {"overlaps weight (1 x 64 bytes", [](Problem&, Args& a) { a.dweight = moved(a.weight, 60); }},
+      {"overlaps bias (1 x 16 bytes", [](Problem&, Args& a) { a.dbias = moved(a.bias, 0); }},
+      {"dweight (1 x 128 bytes", [](Problem&, Args& a) { a.dbias = moved(a.dweight, 124); }},
+      {"overlaps dbias (1 x 32 bytes", [](Problem&, Args& a) { a.dweight = moved(a.dbias, 28); }},
+      {"dx (10 x 16 bytes", [](Problem&, Args& a) { a.dweight = moved(a.dx, 0); }},
+      {"overlaps workspace (1 x 1000 bytes", [](Problem&, Args& a) { a.dx = moved(a.workspace, 998); }},
+      {"workspace (1 x 1000 bytes", [](Problem&, Args& a) { a.x = moved(a.workspace, 500); }},
+      {"overlaps cu_seqlens", [](Problem&, Args& a) { a.dbias = moved(a.cu_seqlens, 0); }},
       {"workspace_bytes is 999; this problem needs 1000", [](Problem&, Args& a) { a.workspace_bytes = 999; }},
       {"workspace_bytes is 0; this problem needs 1000",
        [](Problem&, Args& a) {
@@ -181,6 +193,15 @@ TEST_CASE("offsets that do not start at 0, decrease, or end elsewhere than at th
   }
 }
 
+TEST_CASE("on the host the offsets and their host copy are both checked") {
+  SampleBuffers buffers;
+  const Problem problem = sample_problem();
+  ForwardArgs args = buffers.forward();
+  static constexpr std::int32_t kWrong[4] = {0, 4, 4, 9};
+  args.cu_seqlens_host = kWrong;
+  CHECK_THAT(validated(problem, args).message, Catch::Contains("the last, is 9"));
+}
+
 TEST_CASE("a misaligned host copy of the offsets is refused by its own name") {
   SampleBuffers buffers;
   Problem problem = sample_problem();
@@ -211,5 +232,17 @@ TEMPLATE_TEST_CASE("arguments at the edge of what is legal are accepted", "", Fo
   static constexpr std::int32_t kRepeatedEnds[4] = {0, 0, 10, 10};
   check_accepted<TestType>("empty first and last documents",
                            [](Problem&, TestType& a) { a.cu_seqlens = kRepeatedEnds; });
+  check_accepted<TestType>("slices of one wider tensor", [](Problem& p, TestType& a) {
+    // x is large enough for two rows of three slices.
+    p.tokens = 2;
+    p.x_row_stride = p.y_row_stride = p.dy_row_stride = p.dx_row_stride = 24;
+    static constexpr std::int32_t kTwo[4] = {0, 1, 1, 2};
+    a.cu_seqlens = kTwo;
+    if constexpr (requires { a.y; }) a.y = moved(a.x, 16);
+    if constexpr (requires { a.dx; }) {
+      a.dx = moved(a.x, 16);
+      a.dy = moved(a.x, 32);
+    }
+  });
   check_accepted<TestType>("rows aligned to their element only", [](Problem&, TestType& a) { a.x = moved(a.x, 2); });
 }
