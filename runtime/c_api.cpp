@@ -54,7 +54,7 @@ template <class Struct>
 Struct sized_copy(const char* name, const Struct* given) {
   if (given == nullptr) throw Error(CAKE_STATUS_INVALID_ARGUMENT, fmt::format("{} is NULL", name));
   const std::size_t size = given->struct_size;
-  if (size < sizeof(std::size_t) || size > 4096) {
+  if (size < sizeof(std::size_t) || size > 4096 || size % alignof(Struct) != 0) {
     throw Error(CAKE_STATUS_INVALID_ARGUMENT,
                 fmt::format("{}->struct_size is {}; set it to sizeof(the struct), {} in this version", name, size,
                             sizeof(Struct)));
@@ -226,8 +226,8 @@ cake_status cake_causal_conv1d_det_train_backward(cake_context* context,
 
 cake_status cake_causal_conv1d_det_train_prepare(cake_context* context,
                                                  const cake_causal_conv1d_det_train_problem* problem, uint32_t passes,
-                                                 size_t row_alignment) {
-  return guard([&] { context_of(context).prepare(sized_copy("problem", problem), passes, row_alignment); });
+                                                 size_t pointer_alignment) {
+  return guard([&] { context_of(context).prepare(sized_copy("problem", problem), passes, pointer_alignment); });
 }
 
 }  // extern "C"

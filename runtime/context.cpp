@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <bit>
 #include <vector>
 
 #include "cakejit/error.hpp"
@@ -51,8 +52,11 @@ void Context::forward(const Problem& problem, const ForwardArgs& args, driver::S
   validate_problem(problem, CAKE_PASS_FORWARD);
   validate_forward_args(problem, args, forward_workspace_bytes(problem));
   if (problem.device == CAKE_DEVICE_HOST) return host::forward(problem, args, host_threads_);
-  const auto plan = obtain_plan(Pass::kForward, problem, row_alignment(problem, args), stream);
+  // Without rows there is nothing to write. (A backward writes its zeros by the reduction kernel.)
+  const auto plan =
+      problem.tokens == 0 ? nullptr : obtain_plan(Pass::kForward, problem, row_alignment(problem, args), stream);
   if (config_.check_cu_seqlens) check_device_cu_seqlens(problem, args.cu_seqlens, stream);
+  if (plan == nullptr) return;
   launch_forward(driver_.get(), *plan, problem, args, stream);
 }
 
@@ -65,18 +69,21 @@ void Context::backward(const Problem& problem, const BackwardArgs& args, driver:
   launch_backward(driver_.get(), *plan, problem, args, stream);
 }
 
-void Context::prepare(const Problem& problem, std::uint32_t passes, std::size_t row_alignment) {
+void Context::prepare(const Problem& problem, std::uint32_t passes, std::size_t pointer_alignment) {
   validate_problem(problem, passes);
-  if (row_alignment == 0) row_alignment = 16;
+  if (pointer_alignment == 0) pointer_alignment = 16;
   const std::size_t element = dtype_bytes(problem.dtype);
-  if ((row_alignment & (row_alignment - 1)) != 0 || row_alignment < element || row_alignment > 16) {
+  if (!std::has_single_bit(pointer_alignment) || pointer_alignment < element || pointer_alignment > 16) {
     throw Error(CAKE_STATUS_INVALID_ARGUMENT,
-                fmt::format("row_alignment is {}; it must be 0 (for 16) or a power of two from {} to 16", row_alignment,
-                            element));
+                fmt::format("pointer_alignment is {}; it must be 0 (for 16) or a power of two from {} to 16",
+                            pointer_alignment, element));
   }
   if (problem.device == CAKE_DEVICE_HOST) return;
-  if ((passes & CAKE_PASS_FORWARD) != 0) (void)obtain_plan(Pass::kForward, problem, row_alignment, nullptr);
-  if ((passes & CAKE_PASS_BACKWARD) != 0) (void)obtain_plan(Pass::kBackward, problem, row_alignment, nullptr);
+  const auto obtain = [&](Pass pass) {
+    (void)obtain_plan(pass, problem, row_alignment(problem, pass, pointer_alignment), nullptr);
+  };
+  if ((passes & CAKE_PASS_FORWARD) != 0 && problem.tokens > 0) obtain(Pass::kForward);
+  if ((passes & CAKE_PASS_BACKWARD) != 0) obtain(Pass::kBackward);
 }
 
 Statistics Context::statistics() const {
@@ -154,8 +161,8 @@ std::shared_ptr<const driver::LoadedLibrary> Context::load_library(const Special
         cache_request(program), [&] { return make_entry(program); },
         [this](const cache::Manifest& manifest) { return acceptable(manifest); });
     try {
-      auto library = std::make_shared<const driver::LoadedLibrary>(
-          driver_.share(), obtained.entry.code, kernel_symbols(program, obtained.entry.manifest));
+      auto library = std::make_shared<const driver::LoadedLibrary>(driver_.share(), obtained.entry.code,
+                                                                   kernel_symbols(program, obtained.entry.manifest));
       if (obtained.origin != cache::Origin::kBuilt) ++disk_hits_;
       ++libraries_loaded_;
       return library;

@@ -48,7 +48,7 @@ class Context {
   // See include/cakejit/cake_causal_conv1d_det_train.h. `stream` is ignored for host problems.
   void forward(const Problem& problem, const ForwardArgs& args, driver::StreamHandle stream);
   void backward(const Problem& problem, const BackwardArgs& args, driver::StreamHandle stream);
-  void prepare(const Problem& problem, std::uint32_t passes, std::size_t row_alignment);
+  void prepare(const Problem& problem, std::uint32_t passes, std::size_t pointer_alignment);
 
   [[nodiscard]] Statistics statistics() const;
 

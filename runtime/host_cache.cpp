@@ -21,28 +21,10 @@ std::uint64_t pack_codes(std::initializer_list<int> codes) {
 }  // namespace
 
 PlanKey::PlanKey(Pass pass, const Problem& p, const CallSite& site)
-    : words_{
-          site.cuda_context_id,
-          site.row_alignment,
-          bits(p.tokens),
-          bits(p.channels),
-          bits(p.documents),
-          pack_codes({static_cast<int>(pass), p.dtype, p.weight_dtype, p.bias_dtype, p.cu_seqlens_dtype, p.activation}),
-          bits(p.x_row_stride),
-          0,
-          0,
-          0,
-          0} {
-  if (pass == Pass::kForward) {
-    words_[7] = bits(p.y_row_stride);
-  } else {
-    words_[8] = bits(p.dy_row_stride);
-    words_[9] = bits(p.dx_row_stride);
-    words_[10] = pack_codes({p.weight_grad_dtype, p.bias_dtype == CAKE_DTYPE_NONE ? 0 : p.bias_grad_dtype});
-  }
-}
+    : words_{site.cuda_context_id, site.row_alignment, bits(p.tokens), bits(p.channels),
+             pack_codes({static_cast<int>(pass), p.dtype, p.bias_dtype == CAKE_DTYPE_NONE ? 0 : 1, p.activation})} {}
 
-// A multiply-xorshift per word (the finaliser of MurmurHash3): 11 words cost a few nanoseconds.
+// A multiply-xorshift per word (the finaliser of MurmurHash3): five words cost a few nanoseconds.
 std::size_t PlanKey::hash() const noexcept {
   std::uint64_t h = 0x9e3779b97f4a7c15u;
   for (const std::uint64_t word : words_) {

@@ -14,12 +14,14 @@
 
 namespace cakejit::runtime {
 
-// Where a call runs and how its rows are aligned; with the problem and pass, what decides the plan.
+// Where a call runs and how its rows are aligned.
 struct CallSite {
   std::uint64_t cuda_context_id = 0;  // cuCtxGetId: never reused, unlike the handle
   std::size_t row_alignment = 16;
 };
 
+// What decides the plan, and no more: calls that differ in documents, strides or the dtypes of weights, gradients and
+// offsets share one, since the kernels take these at launch.
 class PlanKey {
  public:
   PlanKey(Pass pass, const Problem& problem, const CallSite& site);
@@ -27,7 +29,7 @@ class PlanKey {
   [[nodiscard]] std::size_t hash() const noexcept;
 
  private:
-  std::array<std::uint64_t, 11> words_;
+  std::array<std::uint64_t, 5> words_;
 };
 
 class HostCache {

@@ -35,8 +35,15 @@ std::size_t alignment_of(std::uintptr_t bits) {
   return static_cast<std::size_t>(lowest);
 }
 
-std::uintptr_t row_bits(const Problem& problem, const void* pointer, std::int64_t stride) {
-  return reinterpret_cast<std::uintptr_t>(pointer) | static_cast<std::uintptr_t>(stride) * dtype_bytes(problem.dtype);
+std::uintptr_t address(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+// Of the strides between the rows of the tensors that the pass uses, in bytes.
+std::uintptr_t stride_bits(const Problem& p, Pass pass) {
+  const std::int64_t strides =
+      pass == Pass::kForward ? p.x_row_stride | p.y_row_stride : p.x_row_stride | p.dy_row_stride | p.dx_row_stride;
+  return static_cast<std::uintptr_t>(strides) * dtype_bytes(p.dtype);
 }
 
 kernel::Documents documents(const Problem& problem, const void* cu_seqlens) {
@@ -148,14 +155,15 @@ std::size_t device_backward_workspace_bytes(const Problem& problem) {
 }
 
 std::size_t row_alignment(const Problem& problem, const ForwardArgs& args) {
-  return alignment_of(row_bits(problem, args.x, problem.x_row_stride) |
-                      row_bits(problem, args.y, problem.y_row_stride));
+  return alignment_of(stride_bits(problem, Pass::kForward) | address(args.x) | address(args.y));
 }
 
 std::size_t row_alignment(const Problem& problem, const BackwardArgs& args) {
-  return alignment_of(row_bits(problem, args.x, problem.x_row_stride) |
-                      row_bits(problem, args.dy, problem.dy_row_stride) |
-                      row_bits(problem, args.dx, problem.dx_row_stride));
+  return alignment_of(stride_bits(problem, Pass::kBackward) | address(args.x) | address(args.dy) | address(args.dx));
+}
+
+std::size_t row_alignment(const Problem& problem, Pass pass, std::size_t pointers) {
+  return alignment_of(stride_bits(problem, pass) | pointers);
 }
 
 }  // namespace cakejit::runtime

@@ -35,8 +35,10 @@ void launch_backward(const driver::DriverApi& driver, const LaunchPlan& plan, co
 // Bytes of the strips' partial sums, [strips, 4 (+1 with bias), channels] fp32: enough for every route and GPU.
 std::size_t device_backward_workspace_bytes(const Problem& problem);
 
-// Largest power of two, at most 16, that divides the byte address of every row of every tensor of the pass.
+// Largest power of two, at most 16, that divides the byte address of every row of every tensor of the pass; in the
+// third form, of tensors whose first rows are aligned to `pointers` bytes, a power of two.
 std::size_t row_alignment(const Problem& problem, const ForwardArgs& args);
 std::size_t row_alignment(const Problem& problem, const BackwardArgs& args);
+std::size_t row_alignment(const Problem& problem, Pass pass, std::size_t pointers);
 
 }  // namespace cakejit::runtime

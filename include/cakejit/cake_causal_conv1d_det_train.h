@@ -15,8 +15,8 @@
  * are allowed. Outputs and the workspace must share no byte with an input or with each other, which is checked; column
  * slices of one tensor share none. Every element of every output is written on every call.
  *
- * Alignment. Every pointer must be aligned to its element. Rows that stay aligned to 8 or 16 bytes (pointer and stride)
- * take the fast routes; all others a narrower one, with the same bits in y and dx.
+ * Alignment. Every pointer must be aligned to its element. Rows that stay aligned to 8 bytes (pointer and stride) take
+ * the fast routes; all others a narrower one, with the same bits in y and dx.
  */
 #ifndef CAKEJIT_CAKE_CAUSAL_CONV1D_DET_TRAIN_H
 #define CAKEJIT_CAKE_CAUSAL_CONV1D_DET_TRAIN_H
@@ -101,11 +101,12 @@ CAKE_API cake_status cake_causal_conv1d_det_train_backward(cake_context* context
                                                            const cake_causal_conv1d_det_train_backward_args* args,
                                                            cake_stream stream);
 
-/* Does all the set-up of a later call with the same problem and pointers of at least `row_alignment` bytes (0: 16), and
- * launches nothing, so that the later call can be captured in a CUDA graph. Needs a current CUDA context. */
+/* Does all the set-up of a later call with the same problem, and launches nothing, so that the later call can be
+ * captured in a CUDA graph. `pointer_alignment`: the largest power of two, at most 16, that divides the addresses of x
+ * and y (forward) or x, dy and dx (backward); 0 means 16. The strides are the problem's. Needs a current CUDA context. */
 CAKE_API cake_status cake_causal_conv1d_det_train_prepare(cake_context* context,
                                                           const cake_causal_conv1d_det_train_problem* problem,
-                                                          uint32_t passes, size_t row_alignment);
+                                                          uint32_t passes, size_t pointer_alignment);
 
 #ifdef __cplusplus
 }

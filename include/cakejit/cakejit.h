@@ -7,7 +7,8 @@
  *  - Every function is thread-safe. A context may be shared by any number of threads and CUDA contexts.
  *  - No function synchronises with the device, allocates device memory or reads device memory on the host, except with
  *    CAKEJIT_CHECK_CU_SEQLENS=on (a debug switch). All device work goes to the stream that the caller gives.
- *  - On failure nothing is launched and nothing is written.
+ *  - On failure nothing is launched and nothing is written, with one exception: if the driver refuses the second of a
+ *    backward's two launches (which it does only when the CUDA context is lost), dx and the workspace may be written.
  */
 #ifndef CAKEJIT_CAKEJIT_H
 #define CAKEJIT_CAKEJIT_H

@@ -236,11 +236,11 @@ inline void backward(const Problem& problem, const BackwardArgs& args, cake_stre
   check(cake_causal_conv1d_det_train_backward(context.native(), &problem, &args, stream));
 }
 
-// All set-up of later calls with this problem and pointers aligned to `row_alignment` bytes (0: 16), and no launch, so
-// that those calls can be captured in a CUDA graph.
-inline void prepare(const Problem& problem, std::uint32_t passes = kBothPasses, std::size_t row_alignment = 0,
+// All set-up of later calls with this problem and pointers aligned to `pointer_alignment` bytes (0: 16), and no launch,
+// so that those calls can be captured in a CUDA graph.
+inline void prepare(const Problem& problem, std::uint32_t passes = kBothPasses, std::size_t pointer_alignment = 0,
                     ContextRef context = {}) {
-  check(cake_causal_conv1d_det_train_prepare(context.native(), &problem, passes, row_alignment));
+  check(cake_causal_conv1d_det_train_prepare(context.native(), &problem, passes, pointer_alignment));
 }
 
 [[nodiscard]] inline Statistics statistics(ContextRef context = {}) {

@@ -59,7 +59,8 @@ TEST_CASE("the version is the header's, and every status has its name") {
 
 TEST_CASE("a struct_size that can't be right is refused with what it must be") {
   Problem problem = sample_problem();
-  for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{7}, std::size_t{5000}, ~std::size_t{0}}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{7}, sizeof problem - 1, sizeof problem + 4,
+                                 std::size_t{5000}, ~std::size_t{0}}) {
     problem.struct_size = size;
     CHECK(workspace(problem) == CAKE_STATUS_INVALID_ARGUMENT);
     CHECK_THAT(last_error(), Catch::StartsWith("problem->struct_size is " + std::to_string(size) +
@@ -180,8 +181,7 @@ TEST_CASE("options out of their range are refused with the value and what is all
        [](auto& o) { o.log_level = "loud"; }},
       {"options->host_threads is -1; it must be from 0 to 4096", [](auto& o) { o.host_threads = -1; }},
       {"options->host_threads is 4097; it must be from 0 to 4096", [](auto& o) { o.host_threads = 4097; }},
-      {"options->cache_max_size is \"big\"; it must be a number of bytes",
-       [](auto& o) { o.cache_max_size = "big"; }},
+      {"options->cache_max_size is \"big\"; it must be a number of bytes", [](auto& o) { o.cache_max_size = "big"; }},
       {"options->host_cache_entries is -2147483648; it must be from 0 to 1048576",
        [](auto& o) { o.host_cache_entries = -2147483647 - 1; }},
       {"options->host_cache_entries is 1048577; it must be from 0 to 1048576",

@@ -108,6 +108,35 @@ TEST_CASE("a first call during capture is refused before the toolchain is opened
   CHECK_NOTHROW(call(context, Pass::kForward, make_problem(1234)));
 }
 
+TEST_CASE("prepare takes the strides from the problem: the call that follows is a hit, whatever they are") {
+  for (const std::int64_t stride : {64, 65, 66, 68}) {
+    CAPTURE(stride);
+    Problem problem = make_problem();
+    problem.x_row_stride = stride;
+    problem.dx_row_stride = 64 + (stride - 64) * 2;
+    world = World{};
+    Context context(memory_only(), fake_effects());
+    context.prepare(problem, CAKE_PASS_FORWARD | CAKE_PASS_BACKWARD, 0);
+    world.capturing = true;
+    CHECK_NOTHROW(call(context, Pass::kForward, problem));
+    CHECK_NOTHROW(call(context, Pass::kBackward, problem));
+    CHECK(context.statistics().plan_hits == 2);
+    CHECK(context.statistics().plan_misses == 2);
+  }
+}
+
+TEST_CASE("a forward without tokens needs no kernels; a backward does, to write its zeros") {
+  world = World{};
+  Context context(memory_only(), fake_effects());
+  context.prepare(make_problem(0), CAKE_PASS_FORWARD, 0);
+  call(context, Pass::kForward, make_problem(0));
+  CHECK(world.builds == 0);
+  CHECK(world.launches == 0);
+  call(context, Pass::kBackward, make_problem(0));
+  CHECK(world.builds == 1);
+  CHECK(world.launches == 1);
+}
+
 TEST_CASE("with the JIT off, a miss is an error that names the command which would build the library") {
   world = World{};
   Config config = memory_only();
